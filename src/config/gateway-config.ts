@@ -1,0 +1,56 @@
+// The configuration as the rest of the gateway reads it: every default filled in, frozen.
+import type { OutcomePatterns } from '../model/outcome.ts'
+import type { PartSetting, UpstreamSetting } from './schema.ts'
+
+/** Durations are milliseconds, sizes bytes. The names are those of the file. */
+export interface RuleConfig {
+  readonly name: string
+  readonly match: { readonly methods: readonly string[]; readonly paths: readonly string[] }
+  readonly upstream: UpstreamSetting
+  /** `none`, or selectors of which the first present wins. */
+  readonly owner: 'none' | readonly string[]
+  readonly fingerprint: Readonly<Record<string, PartSetting>>
+  /** Undefined: the default, query and body when a part is the key. */
+  readonly digest: readonly string[] | undefined
+  readonly digestIgnore: readonly string[]
+  readonly inFlight: {
+    readonly answer: 'refuse' | 'wait'
+    readonly status: number
+    readonly retryAfter: 'auto' | number
+    readonly maxWait: number
+  }
+  readonly outcome: Partial<OutcomePatterns>
+  readonly onFailed: 'retry' | 'replay'
+  readonly onUnknown: 'refuse' | 'retry'
+  readonly onMissing: 'refuse' | 'pass' | 'skip'
+  readonly onStoreError: 'refuse' | 'pass'
+  readonly onDisconnect: 'continue' | 'abort'
+  /** Infinity: for ever. */
+  readonly ttl: number
+  readonly lease: number
+  readonly timeout: number
+  readonly maxBody: number
+  readonly maxResult: number
+  readonly replayHeaders: { readonly add: readonly string[]; readonly drop: readonly string[] }
+  readonly mode: 'enforce' | 'off'
+}
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+export interface GatewayConfig {
+  readonly listen: Address
+  readonly admin: Address
+  readonly upstream: UpstreamSetting
+  readonly store: string
+  readonly storeTimeout: number
+  readonly secret: string
+  readonly statusPath: string
+  readonly cors: { readonly origins: readonly string[] } | undefined
+  readonly trustProxy: readonly string[] | undefined
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly shutdownGrace: number
+  readonly rules: readonly RuleConfig[]
+}

@@ -1,0 +1,16 @@
+// What a fingerprint may be made from: the request as received, without any server's types.
+import type { HeaderList } from '../model/stored-response.ts'
+
+export interface RequestParts {
+  readonly method: string
+  /** The path of the request target as it came, still percent-encoded, without the query. */
+  readonly path: string
+  /** What follows the first `?`, undecoded; undefined where there is no `?`. */
+  readonly query: string | undefined
+  /** Header lines as they came, without hop-by-hop ones and those that `Connection` names (RFC 9110 7.6.1). */
+  readonly headers: HeaderList
+  readonly host: string
+  /** The client's address, behind trusted proxies the one they name. */
+  readonly ip: string
+  readonly body: Buffer
+}

@@ -1,0 +1,14 @@
+// One request, understood: which record it belongs to and what must agree when it comes again.
+
+export interface Operation {
+  /** Identity of the record; the only name for it outside the gateway. */
+  readonly fingerprint: string
+  /** Keyed hash over what must agree when the fingerprint comes again; empty when the rule compares nothing. */
+  readonly digest: string
+  /** Short keyed hashes per field of the digest, so that a mismatch can name fields without keeping values. */
+  readonly digestFields: string
+  /** Keyed hash of whom the record belongs to. */
+  readonly owner: string
+  /** The client's own idempotency key, where the rule has a key part and the client sent one. */
+  readonly clientKey: string | undefined
+}

@@ -1,0 +1,36 @@
+// What the store keeps for one fingerprint, as the rest of the gateway sees it.
+import type { ResponseHead } from './stored-response.ts'
+
+/** `unknown`: the request was sent, and nobody knows whether the upstream acted. */
+export type RecordStatus = 'processing' | 'completed' | 'failed' | 'unknown'
+
+/** How an execution can end; `failed` promises that running again is safe. */
+export type SettledStatus = Exclude<RecordStatus, 'processing'>
+
+/** A reading of one record. Every time is milliseconds since the epoch, by the store's own clock. */
+export interface RecordView {
+  readonly fingerprint: string
+  readonly rule: string
+  /** Keyed hash of whom the record belongs to; empty when it belongs to nobody in particular. */
+  readonly owner: string
+  /** `unknown` also for a processing record whose lease has run out. */
+  readonly status: RecordStatus
+  /** The fencing token: 1 for the first execution, one more for each later one. */
+  readonly attempt: number
+  /** UUIDv7 of the latest execution. */
+  readonly executionId: string
+  /** How often the fingerprint was asked for again. */
+  readonly duplicates: number
+  readonly createdAt: number
+  /** When the latest execution was granted. */
+  readonly startedAt: number
+  readonly updatedAt: number
+  /** Undefined: kept for ever. */
+  readonly expiresAt: number | undefined
+  /** The store's clock at this reading, so that durations never mix two clocks. */
+  readonly readAt: number
+  /** Milliseconds until the lease runs out; 0 unless `processing`. */
+  readonly leaseLeft: number
+  /** Present once an upstream answer was stored. */
+  readonly response: ResponseHead | undefined
+}

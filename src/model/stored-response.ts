@@ -1,0 +1,20 @@
+// The upstream's answer as the store keeps it.
+
+/** Header lines in their order, repeated names and all: name, value, name, value … */
+export type HeaderList = readonly string[]
+
+export interface ResponseHead {
+  readonly status: number
+  readonly headers: HeaderList
+  /** SHA-256 of the body bytes, in hex. */
+  readonly bodyHash: string
+  readonly bodyBytes: number
+  /** False when the body was over `maxResult` and only this head is kept. */
+  readonly bodyStored: boolean
+}
+
+export interface StoredResponse {
+  readonly head: ResponseHead
+  /** The bytes as the upstream sent them, still in their Content-Encoding. */
+  readonly body: Buffer
+}

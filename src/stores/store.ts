@@ -1,0 +1,103 @@
+// What the gateway asks of a store. memory/ is the executable specification; one contract suite holds all to it.
+//
+//   (none) ──acquire──▶ processing ──settle──▶ completed ──expiry──▶ (none)
+//                         │   ├──────settle──▶ failed ───acquire──▶ processing, attempt + 1   (G4)
+//                         │   └──────settle──▶ unknown ──acquire──▶ processing, attempt + 1   (onUnknown: retry)
+//                         └──lease runs out──▶ unknown ──settle by the same execution──▶ completed | failed
+//
+// Guarantees, each a test of the contract suite:
+//  G1  Of any number of concurrent acquires of one fingerprint at most one is `acquired`.
+//  G2  An acquire repeated with the same executionId finds its own claim and is `acquired` again, same attempt.
+//  G3  A settle or renew compares the execution id: one that lost its turn changes nothing and is told `stale`.
+//      A settle repeated by the same execution, to the same end, is `ok`.
+//  G4  The attempt grows by one with every execution granted and never repeats while the record lives.
+//  G5  Another digest is `key_reused` whatever the status, and leaves the record as it was.
+//  G6  A lease starts when it is granted and ends by the store's own clock; a lapsed one makes the record `unknown`.
+//      A lapsed lease cannot be renewed.
+//  G7  A record in processing is never expired or evicted while its lease lives; every key in the store has an expiry
+//      unless the rule's ttl is `forever`.
+//  G8  A settled record is readable by whoever is told of the settling.
+//  G9  Each verb is one atomic step, bounded in time (StoreUnavailable), and safe to send twice.
+import type { RecordView, SettledStatus } from '../model/record.ts'
+import type { StoredResponse } from '../model/stored-response.ts'
+
+/** Time to live in milliseconds; Infinity keeps the record for ever. */
+export type TtlMs = number
+
+export interface AcquireRequest {
+  readonly fingerprint: string
+  /** A fresh UUIDv7: the right to execute, if granted, is bound to it. */
+  readonly executionId: string
+  readonly rule: string
+  readonly owner: string
+  readonly digest: string
+  readonly digestFields: string
+  readonly leaseMs: number
+  /** Counted from the first acquire of the record. */
+  readonly ttlMs: TtlMs
+  readonly onFailed: 'retry' | 'replay'
+  readonly onUnknown: 'refuse' | 'retry'
+}
+
+export type Claim =
+  /** The right to execute. `after` says what it follows: `unknown` means that an earlier execution may have acted. */
+  | { readonly kind: 'acquired'; readonly attempt: number; readonly after: 'none' | 'failed' | 'unknown' }
+  | { readonly kind: 'in_flight'; readonly record: RecordView }
+  | { readonly kind: 'completed'; readonly record: RecordView; readonly response: StoredResponse }
+  /** Only with `onFailed: replay`, and only where an answer was stored. */
+  | { readonly kind: 'failed'; readonly record: RecordView; readonly response: StoredResponse }
+  | { readonly kind: 'unknown'; readonly record: RecordView }
+  /** `digestFields` are those of the first request. */
+  | { readonly kind: 'key_reused'; readonly record: RecordView; readonly digestFields: string }
+
+export interface SettleRequest {
+  readonly fingerprint: string
+  readonly executionId: string
+  readonly to: SettledStatus
+  /** Absent: nothing came back that is worth keeping. */
+  readonly response?: StoredResponse
+  readonly ttlMs: TtlMs
+  /**
+   * The record outlives its settling by at least this (the rule's lease), even where the ttl is over: whoever waited
+   * must find the result.
+   */
+  readonly keepAtLeastMs: number
+}
+
+export interface RenewRequest {
+  readonly fingerprint: string
+  readonly executionId: string
+  readonly leaseMs: number
+  readonly ttlMs: TtlMs
+}
+
+/** `stale`: the execution is no longer the record's latest, or its lease has run out; nothing was changed. */
+export type SettleResult = 'ok' | 'stale'
+
+export interface Store {
+  acquire(request: AcquireRequest): Promise<Claim>
+  renew(request: RenewRequest): Promise<SettleResult>
+  settle(request: SettleRequest): Promise<SettleResult>
+  /** A reading without side effect; undefined when there is no such record. */
+  read(fingerprint: string): Promise<RecordView | undefined>
+  /** The stored answer, or undefined when there is none. */
+  readResponse(fingerprint: string): Promise<StoredResponse | undefined>
+  /**
+   * Calls back after each settling of the fingerprint, by whichever gateway, from the moment the promise resolves until
+   * the returned function is called. A call may be spurious, and one may be lost with a connection: read, then decide.
+   */
+  watch(fingerprint: string, onChange: () => void): Promise<() => void>
+  /** The deployment's secret: the one kept before, else `candidate`, atomically. */
+  secret(candidate: string): Promise<string>
+  /** Resolves when the store answers. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The store did not answer in time or refused. Whether the verb was applied is not known. */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable'
+  constructor(verb: string, cause?: unknown) {
+    super(`the store did not answer: ${verb}`, { cause })
+  }
+}
