@@ -1,0 +1,63 @@
+// `oncegate start`: the gateway, until SIGTERM or SIGINT.
+import closeWithGrace from 'close-with-grace'
+import { ConfigError, formatMistakes, loadConfig } from '../config/load.ts'
+import { type Gateway, startGateway } from '../gateway.ts'
+import { createLog } from '../observe/log.ts'
+import { startDemoAgent } from './demo-agent.ts'
+
+export interface StartOptions {
+  readonly config?: string
+  readonly upstream?: string
+  readonly listen?: string
+  readonly admin?: string
+  readonly store?: string
+}
+
+/** Resolves once the gateway listens, or with the exit code of a start that failed: 2 for a bad configuration. */
+export async function start(options: StartOptions): Promise<number | undefined> {
+  const log = createLog()
+  const { overrides, demo } = await withUpstream(options)
+  let config
+  try {
+    const loaded = loadConfig({ ...(options.config === undefined ? {} : { file: options.config }), env: process.env, overrides })
+    config = loaded.config
+    for (const warning of loaded.warnings) log.warn({ ...warning }, 'configuration')
+  } catch (error) {
+    await demo?.close()
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(formatMistakes(error.mistakes))
+    return 2
+  }
+  let gateway: Gateway
+  try {
+    gateway = await startGateway(config, log)
+  } catch (error) {
+    await demo?.close()
+    process.stderr.write(`oncegate could not start: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+  log.info({ listen: gateway.url, admin: gateway.adminUrl, upstream: config.upstream.url, store: shown(config.store), demo: demo !== undefined }, 'listening')
+  // The grace is the gateway's own; this limit only catches a close that hangs.
+  closeWithGrace({ delay: config.shutdownGrace + 2 * config.storeTimeout + 3000, logger: false }, async ({ signal, err }) => {
+    if (err !== undefined) log.error({ err }, 'fatal')
+    else log.info({ signal }, 'shutting down')
+    await gateway.close()
+    await demo?.close()
+    log.flush()
+  })
+  return undefined
+}
+
+/** Without an upstream the bundled demo agent stands in for one. */
+async function withUpstream(options: StartOptions) {
+  const { upstream = process.env.UPSTREAM || undefined, listen, admin, store, config } = options
+  const overrides = { listen, admin, store, upstream }
+  if (upstream !== undefined || config !== undefined) return { overrides, demo: undefined }
+  const demo = await startDemoAgent({ host: '127.0.0.1', port: 0 })
+  return { overrides: { ...overrides, upstream: demo.url }, demo }
+}
+
+/** A store URL may hold a password. */
+function shown(store: string): string {
+  return store.replace(/\/\/[^@/]*@/, '//***@')
+}

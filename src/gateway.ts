@@ -1,0 +1,107 @@
+// Composition root: the only file that knows every part.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from './observe/log.ts'
+import { createAdminServer } from './admin/admin-server.ts'
+import type { GatewayConfig } from './config/gateway-config.ts'
+import { compileRule } from './fingerprint/compile-rule.ts'
+import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
+import { compileRoutes } from './fingerprint/route.ts'
+import { corsHeaders } from './http/cors.ts'
+import { createServer } from './http/server.ts'
+import { Durations } from './idempotency/durations.ts'
+import { LiveExecutions } from './idempotency/live-executions.ts'
+import { openStore } from './stores/open-store.ts'
+import type { Store } from './stores/store.ts'
+import { Upstreams } from './upstream/upstreams.ts'
+
+export interface Gateway {
+  /** `http://host:port` of the traffic port, with the port it really got. */
+  readonly url: string
+  readonly adminUrl: string
+  /** No new work; running executions finish within `shutdownGrace`, the rest is settled as far as it is known. */
+  close(): Promise<void>
+}
+
+export async function startGateway(config: GatewayConfig, log: Log): Promise<Gateway> {
+  const store = await openStore(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
+  const upstreams = new Upstreams()
+  const live = new LiveExecutions()
+  const rules = config.rules.map(compileRule)
+  let draining = false
+  const secret = new SecretKeys(store, config.secret)
+  const gate = { store, upstreams, live, log, durations: new Durations(), storeTimeout: config.storeTimeout }
+  const proxy = {
+    gate,
+    routes: compileRoutes(rules),
+    rules: new Map(rules.map((rule) => [rule.config.name, rule])),
+    keys: () => secret.keys,
+    upstream: config.upstream,
+    statusPath: config.statusPath,
+    cors: corsHeaders(config.cors?.origins),
+    draining: () => draining,
+    log,
+  }
+  const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
+  const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })
+  await secret.tryOnce()
+  const adminUrl = await admin.listen(config.admin)
+  const url = await traffic.listen(config.listen)
+
+  async function close(): Promise<void> {
+    draining = true
+    const stopped = traffic.close()
+    await live.drain(config.shutdownGrace, { also: stopped, lastMs: config.storeTimeout + 500 })
+    // Whatever is open now is beyond the grace: it ends broken, never as if it were whole.
+    traffic.server.closeAllConnections()
+    await stopped
+    await admin.close()
+    await upstreams.destroy()
+    secret.stop()
+    await store.close()
+  }
+  return { url, adminUrl, close }
+}
+
+/** The keys, as soon as the store (or the configuration) has given the secret. */
+class SecretKeys {
+  keys: FingerprintKeys | undefined
+  readonly #store: Store
+  #stopped = false
+
+  constructor(store: Store, configured: string) {
+    this.#store = store
+    if (configured !== '') this.keys = deriveKeys(configured)
+  }
+
+  /** Asks the store once; while it is out of reach, asking goes on in the background. */
+  async tryOnce(): Promise<void> {
+    if (this.keys !== undefined || (await this.#ask())) return
+    void this.#askUntilKnown()
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  async #askUntilKnown(): Promise<void> {
+    while (!this.#stopped && !(await this.#ask())) await pause(ASK_AGAIN_MS, undefined, { ref: false })
+  }
+
+  async #ask(): Promise<boolean> {
+    try {
+      this.keys = deriveKeys(await this.#store.secret(randomBytes(32).toString('base64url')))
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+const ASK_AGAIN_MS = 250
+
+async function checkStore(store: Store, secret: SecretKeys): Promise<void> {
+  await store.ping()
+  if (secret.keys === undefined) throw new Error('the deployment secret has not been read from the store yet')
+}
+

@@ -1,0 +1,65 @@
+// One request and its answer on node:http, as the routes pass it around.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
+import type { Problem } from '../model/problems.ts'
+import { headerValue } from '../model/headers.ts'
+import { ClientResponse } from './client-response.ts'
+import type { Cors } from './cors.ts'
+import { problemResponse } from './problem-response.ts'
+import { replayBody } from './replay-body.ts'
+import { parseTarget, type Target } from './target.ts'
+
+export class Exchange {
+  readonly raw: IncomingMessage
+  readonly response: ServerResponse
+  readonly client: ClientResponse
+  readonly target: Target
+  /** The client's address, behind trusted proxies the one they name. */
+  readonly ip: string
+  readonly #options: { readonly statusPath: string; readonly cors: Cors }
+
+  constructor(raw: IncomingMessage, response: ServerResponse, options: { url: string; ip: string; statusPath: string; cors: Cors }) {
+    this.raw = raw
+    this.response = response
+    this.client = new ClientResponse(response)
+    this.target = parseTarget(options.url)
+    this.ip = options.ip
+    this.#options = options
+  }
+
+  /** RFC 9110 10.1.1: `100 Continue` is sent by whoever is ready to read, and only then; `Expect` goes no further. */
+  continueReading(): void {
+    if (this.raw.headers.expect?.toLowerCase() === '100-continue' && !this.response.headersSent) this.response.writeContinue()
+  }
+
+  /** The gateway's own answer, readable to pages of the configured origins. */
+  send(status: number, headers: HeaderList, body: Buffer): void {
+    this.client.head(status, [...headers, ...this.#options.cors(this.raw.headers.origin), ...this.#closeIfUnread()])
+    this.client.end(body.length > 0 && this.raw.method !== 'HEAD' ? body : undefined)
+  }
+
+  sendProblem(problem: Problem, headers: HeaderList = []): number {
+    const { status, headers: own, body } = problemResponse(problem, { statusPath: this.#options.statusPath, accept: this.raw.headers.accept })
+    this.send(status, [...own, ...headers], body)
+    return status
+  }
+
+  sendJson(status: number, document: object, headers: HeaderList = []): void {
+    const body = Buffer.from(`${JSON.stringify(document)}\n`)
+    this.send(status, ['Content-Type', 'application/json', 'Content-Length', String(body.length), 'Cache-Control', 'no-store', ...headers], body)
+  }
+
+  async sendReplay(stored: StoredResponse, headers: HeaderList): Promise<void> {
+    const acceptEncoding = this.raw.headers['accept-encoding']
+    const coding = headerValue(stored.head.headers, 'content-encoding')
+    const { headers: own, body } = coding === undefined ? { headers: stored.head.headers, body: stored.body } : await replayBody(stored, String(acceptEncoding ?? ''))
+    const { status } = stored.head
+    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
+    this.send(status, [...own, ...length, ...headers], body)
+  }
+
+  /** An answer before the body was read leaves the rest of it on the connection: it cannot be used again. */
+  #closeIfUnread(): HeaderList {
+    return this.raw.complete ? [] : ['Connection', 'close']
+  }
+}

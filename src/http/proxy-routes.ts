@@ -1,0 +1,157 @@
+// Every request to the traffic port: which rule it meets, and what it is answered with.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Rule } from '../fingerprint/compile-rule.ts'
+import { identify } from '../fingerprint/identify.ts'
+import type { FingerprintKeys } from '../fingerprint/keys.ts'
+import type { RouteMatch, Routes } from '../fingerprint/route.ts'
+import type { Answer } from '../idempotency/answer.ts'
+import type { Gate } from '../idempotency/gate.ts'
+import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
+import { headerValue, listHeader, passedOn } from '../model/headers.ts'
+import type { Operation } from '../model/operation.ts'
+import { problem } from '../model/problems.ts'
+import type { HeaderList } from '../model/stored-response.ts'
+import type { UpstreamOptions } from '../upstream/upstreams.ts'
+import type { Cors } from './cors.ts'
+import { Exchange } from './exchange.ts'
+import { passThrough } from './pass-through.ts'
+import { preferredWait } from './prefer.ts'
+import { readBody } from './raw-body.ts'
+import { requestParts } from './request-parts.ts'
+import { isStatusPath, statusRoute } from './status-route.ts'
+
+export interface ProxyRoutes {
+  readonly gate: Gate
+  readonly routes: Routes
+  readonly rules: ReadonlyMap<string, Rule>
+  /** Undefined until the store has given the deployment's secret. */
+  readonly keys: () => FingerprintKeys | undefined
+  readonly upstream: UpstreamOptions
+  readonly statusPath: string
+  readonly cors: Cors
+  /** True from SIGTERM on: no new work. */
+  readonly draining: () => boolean
+  readonly log: RequestLog
+}
+
+export interface RequestLog {
+  info(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+/** What one request came to, for its log line. */
+interface Result {
+  readonly outcome: string
+  readonly status: number | undefined
+  readonly rule?: string
+  readonly fingerprint?: string
+}
+
+type Matched = Extract<RouteMatch, { kind: 'matched' }>
+
+export interface Incoming {
+  readonly raw: IncomingMessage
+  readonly response: ServerResponse
+  /** The request target as it came. */
+  readonly url: string
+  readonly ip: string
+}
+
+export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Promise<void> {
+  const started = performance.now()
+  const { raw, response, url, ip } = incoming
+  const exchange = new Exchange(raw, response, { url, ip, statusPath: proxy.statusPath, cors: proxy.cors })
+  let result: Result
+  try {
+    result = await route(proxy, exchange)
+  } catch (error) {
+    // A fault of the gateway's own: the client must not wait for an answer that will not come.
+    proxy.log.error({ err: error, method: raw.method, path: exchange.target.path }, 'request failed')
+    exchange.client.break()
+    return
+  }
+  // The query and the headers stay out of the log: they carry keys and tokens.
+  proxy.log.info({ method: raw.method, path: exchange.target.path, ...result, ms: Math.round((performance.now() - started) * 10) / 10 }, 'request')
+}
+
+async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
+  const { path } = exchange.target
+  if (isStatusPath(proxy.statusPath, path)) return { outcome: 'status', status: await statusRoute(proxy, exchange) }
+  if (proxy.draining()) return refuse(exchange, problem('shutting-down', 'The gateway is shutting down: ask again.', { retryAfterMs: 1000 }), ['Connection', 'close'])
+  const match = proxy.routes(exchange.raw.method!, path)
+  switch (match.kind) {
+    case 'unmatched':
+      return pass(proxy, exchange, { upstream: proxy.upstream })
+    case 'ambiguous':
+      return refuse(exchange, problem('path-ambiguous', match.detail))
+    case 'matched':
+      if (match.rule.config.mode === 'off') return { ...(await pass(proxy, exchange, { upstream: match.rule.config.upstream })), rule: match.rule.config.name }
+      return { ...(await guard(proxy, exchange, match)), rule: match.rule.config.name }
+  }
+}
+
+async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Promise<Result> {
+  const { config } = match.rule
+  exchange.continueReading()
+  const reading = await readBody(exchange.raw, config.maxBody)
+  if (reading.kind === 'too-large') return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${config.maxBody} bytes.`))
+  if (reading.kind === 'aborted') {
+    exchange.client.break()
+    return { outcome: 'client-gone', status: undefined }
+  }
+  const keys = proxy.keys()
+  if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body: reading.body })
+  const headers = passedOn(exchange.raw.rawHeaders)
+  const identified = identify(match.rule, requestParts(exchange, headers, reading.body), match, keys)
+  if (identified.kind === 'refused') return refuse(exchange, identified.problem)
+  if (identified.kind === 'unguarded') return pass(proxy, exchange, { upstream: config.upstream, body: reading.body })
+  const { operation } = identified
+  const decided = await handleRequest(
+    proxy.gate,
+    {
+      rule: config,
+      operation,
+      forward: { method: exchange.raw.method!, target: exchange.target.pathAndQuery, headers: withKey(headers, operation), body: reading.body },
+      preferWait: preferredWait(listHeader(headers, 'prefer')),
+    },
+    match.rule.outcome,
+    exchange.client,
+  )
+  return { ...(await answer(proxy, exchange, match, { answer: decided, body: reading.body })), fingerprint: operation.fingerprint }
+}
+
+async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, decided: { answer: Answer; body: Buffer }): Promise<Result> {
+  const made = decided.answer
+  switch (made.kind) {
+    case 'problem':
+      return refuse(exchange, made.problem, made.headers)
+    case 'replay':
+      await exchange.sendReplay(made.response, made.headers)
+      return { outcome: 'replayed', status: made.response.head.status }
+    case 'streamed':
+      return { outcome: made.whole ? 'executed' : 'broken', status: made.status }
+    case 'unguarded':
+      return pass(proxy, exchange, { upstream: match.rule.config.upstream, body: decided.body, mark: ['Idempotency-Unguarded', 'true'] })
+  }
+}
+
+async function pass(proxy: ProxyRoutes, exchange: Exchange, options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList }): Promise<Result> {
+  exchange.continueReading()
+  const passed = await passThrough(
+    proxy.gate.upstreams.get(options.upstream),
+    { raw: exchange.raw, target: exchange.target.pathAndQuery, headers: passedOn(exchange.raw.rawHeaders), body: options.body, mark: options.mark ?? [] },
+    exchange.client,
+  )
+  if (passed.kind === 'failed') return refuse(exchange, passed.problem)
+  return { outcome: options.mark === undefined ? 'passed' : 'unguarded', status: passed.status }
+}
+
+function refuse(exchange: Exchange, refusal: Parameters<Exchange['sendProblem']>[0], headers?: HeaderList): Result {
+  return { outcome: refusal.name, status: exchange.sendProblem(refusal, headers) }
+}
+
+/** The upstream gets the client's own key, else the fingerprint, so that it can recognise the request as well. */
+function withKey(headers: HeaderList, operation: Operation): HeaderList {
+  if (headerValue(headers, 'idempotency-key') !== undefined) return headers
+  return [...headers, 'Idempotency-Key', operation.clientKey ?? operation.fingerprint]
+}

@@ -1,0 +1,76 @@
+// The traffic port: Fastify, with @fastify/http-proxy owning every route and the WebSocket tunnel.
+import { readFileSync } from 'node:fs'
+import { METHODS, type IncomingMessage } from 'node:http'
+import httpProxy from '@fastify/http-proxy'
+import fastify, { type FastifyInstance } from 'fastify'
+import { passedOn } from '../model/headers.ts'
+import { problem } from '../model/problems.ts'
+import { problemResponse } from './problem-response.ts'
+import { proxyRequest, type ProxyRoutes } from './proxy-routes.ts'
+
+export interface ServerOptions {
+  /** Addresses whose X-Forwarded-For is believed. */
+  readonly trustProxy: readonly string[] | undefined
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+}
+
+/** The target as it came; Fastify's router sees only `/`, so that no spelling of a path can make it answer by itself. */
+const targets = new WeakMap<IncomingMessage, string>()
+
+export async function createServer(proxy: ProxyRoutes, options: ServerOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    // While it drains the gateway answers by itself, as a problem.
+    return503OnClosing: false,
+    trustProxy: options.trustProxy === undefined ? false : [...options.trustProxy],
+    ...(options.tls === undefined ? {} : { https: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key) } }),
+    rewriteUrl: (raw) => {
+      targets.set(raw as IncomingMessage, raw.url!)
+      return isUpgrade(raw as IncomingMessage) ? raw.url! : '/'
+    },
+  }) as unknown as FastifyInstance
+  const methods = METHODS.filter((method) => method !== 'CONNECT')
+  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
+  answerExpectations(app)
+  app.setErrorHandler((error, request, reply) => {
+    proxy.log.error({ err: error, method: request.method }, 'request failed')
+    const { status, headers, body } = problemResponse(problem('request-invalid', 'The request could not be read.'), { statusPath: proxy.statusPath, accept: request.headers.accept })
+    reply.hijack().raw.writeHead(status, headers).end(body)
+  })
+  await app.register(httpProxy, {
+    upstream: proxy.upstream.url,
+    httpMethods: methods,
+    websocket: true,
+    wsClientOptions: { rewriteRequestHeaders: (headers: object, request: { raw: IncomingMessage }) => ({ ...headers, ...webSocketHeaders(request.raw) }) },
+    handler: (request, reply) => {
+      reply.hijack()
+      const { raw } = request
+      void proxyRequest(proxy, { raw, response: reply.raw, url: targets.get(raw) ?? raw.url!, ip: request.ip })
+    },
+  })
+  return app
+}
+
+/** Node would say `100 Continue` before anybody has looked at the request; here whoever reads the body says it. */
+function answerExpectations(app: FastifyInstance): void {
+  app.server.on('checkContinue', (raw, response) => app.server.emit('request', raw, response))
+}
+
+function isUpgrade(raw: IncomingMessage): boolean {
+  return raw.headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** The handshake is made anew for the upstream; everything else the client sent goes along. */
+function webSocketHeaders(raw: IncomingMessage): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {}
+  const lines = passedOn(raw.rawHeaders)
+  for (let i = 0; i < lines.length; i += 2) {
+    const name = lines[i]!.toLowerCase()
+    if (name === 'host' || name.startsWith('sec-websocket-')) continue
+    const before = headers[name]
+    headers[name] = before === undefined ? lines[i + 1]! : [...(Array.isArray(before) ? before : [before]), lines[i + 1]!]
+  }
+  return headers
+}

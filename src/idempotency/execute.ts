@@ -1,0 +1,206 @@
+// One execution under a lease: forward, record, settle, and only then let the client see the end.
+import { passedOn } from '../model/headers.ts'
+import type { OutcomeTable } from '../model/outcome.ts'
+import { problem, type Problem, type ProblemName } from '../model/problems.ts'
+import type { SettledStatus } from '../model/record.ts'
+import type { StoredResponse } from '../model/stored-response.ts'
+import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
+import { type Forwarding, forward, type ResponseEvents } from '../upstream/forward.ts'
+import type { UpstreamError } from '../upstream/upstream-error.ts'
+import type { Answer, ClientStream } from './answer.ts'
+import { ClientCopy } from './client-copy.ts'
+import type { Gate, GuardedRequest } from './gate.ts'
+import { keepLease } from './keep-lease.ts'
+import { persist } from './persist.ts'
+import { ResponseLog } from './response-log.ts'
+
+import { storedHeaders } from './stored-headers.ts'
+
+export interface Grant {
+  readonly executionId: string
+  /** The fencing token: the upstream can refuse whatever is older than it has seen. */
+  readonly attempt: number
+}
+
+/** How the upstream's part ended. */
+type Ending = { readonly response: StoredResponse; readonly status: SettledStatus } | { readonly error: UpstreamError }
+
+/**
+ * Resolves when the client has its answer or cannot get one any more. The execution itself does not depend on the
+ * client: it runs on without one, unless the rule says `onDisconnect: abort`.
+ */
+export function execute(gate: Gate, request: GuardedRequest, grant: Grant, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {
+  const execution = new Execution(gate, request, grant, outcome, client)
+  const answer = execution.run()
+  gate.live.add({ giveUp: () => execution.cancel(), settled: answer.then(nothing, nothing) })
+  return answer
+}
+
+class Execution {
+  readonly #gate: Gate
+  readonly #request: GuardedRequest
+  readonly #grant: Grant
+  readonly #outcome: OutcomeTable
+  readonly #client: ClientStream
+  readonly #copy: ClientCopy
+  #forwarding: Forwarding | undefined
+  #status: number | undefined
+
+  constructor(gate: Gate, request: GuardedRequest, grant: Grant, outcome: OutcomeTable, client: ClientStream) {
+    this.#gate = gate
+    this.#request = request
+    this.#grant = grant
+    this.#outcome = outcome
+    this.#client = client
+    this.#copy = new ClientCopy(client)
+  }
+
+  cancel(): void {
+    this.#forwarding?.cancel()
+  }
+
+  async run(): Promise<Answer> {
+    const { store, durations } = this.#gate
+    const { rule, operation } = this.#request
+    const started = performance.now()
+    const lease = { fingerprint: operation.fingerprint, executionId: this.#grant.executionId, leaseMs: rule.lease, ttlMs: rule.ttl }
+    const release = keepLease(store, lease, () => this.#warn('the lease was lost: another execution may have begun'))
+    let ending: Ending
+    let settled: SettleResult | 'unsettled'
+    try {
+      ending = await this.#forward()
+      settled = await this.#settle(ending)
+    } finally {
+      release()
+    }
+    if ('error' in ending) return this.#answerFault(ending.error)
+    if (ending.status === 'completed') durations.add(rule.name, performance.now() - started)
+    return settled === 'ok' ? this.#answerWhole() : this.#answerUnsettled(settled)
+  }
+
+  #forward(): Promise<Ending> {
+    const { rule, operation, forward: sent } = this.#request
+    const headers = [
+      ...sent.headers,
+      'Idempotency-Fingerprint',
+      operation.fingerprint,
+      'Idempotency-Execution',
+      this.#grant.executionId,
+      'Idempotency-Attempt',
+      String(this.#grant.attempt),
+    ]
+    return new Promise((resolve) => {
+      const events = this.#recorder(resolve)
+      this.#forwarding = forward(this.#gate.upstreams.get(rule.upstream), { ...sent, headers, timeoutMs: rule.timeout }, events)
+      this.#client.onGone(() => this.#clientGone())
+      if (this.#client.gone) this.#clientGone()
+    })
+  }
+
+  #clientGone(): void {
+    if (this.#request.rule.onDisconnect === 'abort') this.cancel()
+    // Nobody is left to be waited for.
+    else this.#forwarding?.resume()
+  }
+
+  #recorder(resolve: (ending: Ending) => void): ResponseEvents {
+    const { rule, operation } = this.#request
+    const log = new ResponseLog(rule.maxResult)
+    let stored: string[] = []
+    let outcome: SettledStatus = 'unknown'
+    return {
+      onHead: (status, headers) => {
+        this.#status = status
+        outcome = this.#outcome(status)
+        const passed = passedOn(headers)
+        stored = storedHeaders(passed, rule.replayHeaders)
+        this.#copy.head(status, [...passed, 'Idempotency-Fingerprint', operation.fingerprint], outcome !== 'completed')
+      },
+      onData: (chunk) => {
+        log.append(chunk)
+        const ready = this.#copy.write(chunk)
+        // Up to maxResult the bytes are kept anyway; beyond it a slow client holds the upstream back, or memory would grow.
+        if (!ready && log.overflowed && !this.#client.gone) this.#waitForClient()
+      },
+      onEnd: () => resolve({ response: log.close(this.#status!, stored), status: outcome }),
+      onFail: (error) => resolve({ error }),
+    }
+  }
+
+  #waitForClient(): void {
+    this.#forwarding?.pause()
+    this.#client.onDrain(() => this.#forwarding?.resume())
+  }
+
+  /** `unsettled`: the store stayed out of reach for a lease; the settling goes on behind the answer. */
+  async #settle(ending: Ending): Promise<SettleResult | 'unsettled'> {
+    const { rule, operation } = this.#request
+    const settling = {
+      fingerprint: operation.fingerprint,
+      executionId: this.#grant.executionId,
+      ttlMs: rule.ttl,
+      keepAtLeastMs: rule.lease,
+      ...settledAs(ending),
+    }
+    try {
+      const result = await persist(() => this.#gate.store.settle(settling), rule.lease)
+      if (result === 'stale') this.#warn('a settle came too late and was refused: a later execution holds the record')
+      return result
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      this.#warn('the result cannot be stored yet: the store is out of reach')
+      const later = persist(() => this.#gate.store.settle(settling), SETTLE_LATER_MS).then(nothing, () => this.#warn('the result was lost: the store stayed out of reach'))
+      this.#gate.live.add({ giveUp: nothing, settled: later })
+      return 'unsettled'
+    }
+  }
+
+  #answerWhole(): Answer {
+    this.#copy.end()
+    return { kind: 'streamed', status: this.#status, whole: true }
+  }
+
+  #answerFault(error: UpstreamError): Answer {
+    const [name, detail] = FAULTS[error.fault]
+    const retry = error.sent ? (this.#request.rule.onUnknown === 'retry' ? 'same-key' : 'never') : 'same-key'
+    return this.#refuse(problem(name, detail, { retry, fingerprint: this.#request.operation.fingerprint, ...(error.sent ? {} : { retryAfterMs: 1000 }) }))
+  }
+
+  #answerUnsettled(settled: 'stale' | 'unsettled'): Answer {
+    const { fingerprint } = this.#request.operation
+    if (settled === 'stale') {
+      return this.#refuse(problem('in-flight', 'This execution took longer than its lease, and a later one has begun: ask again for its result.', { fingerprint, retryAfterMs: 1000 }))
+    }
+    if (this.#request.rule.onStoreError === 'pass') return this.#answerWhole()
+    return this.#refuse(problem('store-unavailable', 'The upstream has answered, but its answer could not be stored yet: ask again for it.', { fingerprint, retryAfterMs: 1000 }))
+  }
+
+  #refuse(refusal: Problem): Answer {
+    if (!this.#copy.begun) return { kind: 'problem', problem: refusal }
+    this.#copy.break()
+    return { kind: 'streamed', status: this.#status, whole: false }
+  }
+
+  #warn(message: string): void {
+    const { rule, operation } = this.#request
+    this.#gate.log.warn({ rule: rule.name, fingerprint: operation.fingerprint, execution: this.#grant.executionId }, message)
+  }
+}
+
+/** How long a result is offered to a store that does not answer, after the client was told so. */
+const SETTLE_LATER_MS = 10 * 60_000
+
+const FAULTS: Readonly<Record<UpstreamError['fault'], readonly [ProblemName, string]>> = {
+  unreachable: ['upstream-unreachable', 'No connection to the upstream; nothing was sent, so the same request may be sent again.'],
+  broken: ['upstream-broken', 'The request was sent, and the connection broke before the whole answer came: it may have been executed.'],
+  timeout: ['upstream-timeout', 'The request was sent, and no whole answer came in time: it may have been executed.'],
+  cancelled: ['upstream-broken', 'The execution was cancelled before the whole answer came: it may have been executed.'],
+}
+
+/** What was sent decides whether running again is safe. */
+function settledAs(ending: Ending): { to: SettledStatus; response?: StoredResponse } {
+  if ('error' in ending) return { to: ending.error.sent ? 'unknown' : 'failed' }
+  return { to: ending.status, response: ending.response }
+}
+
+function nothing(): void {}

@@ -1,0 +1,42 @@
+// What the heart works with: the parts that the composition root puts together, and the rules of one request.
+import type { RuleConfig } from '../config/gateway-config.ts'
+import type { Operation } from '../model/operation.ts'
+import type { RecordView } from '../model/record.ts'
+import type { Store } from '../stores/store.ts'
+import type { UpstreamRequest } from '../upstream/forward.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Durations } from './durations.ts'
+import type { LiveExecutions } from './live-executions.ts'
+
+export interface Log {
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+export interface Gate {
+  readonly store: Store
+  readonly upstreams: Upstreams
+  readonly durations: Durations
+  readonly live: LiveExecutions
+  readonly log: Log
+  /** Milliseconds that one store call may take. */
+  readonly storeTimeout: number
+}
+
+/** One guarded request on its way through the heart. */
+export interface GuardedRequest {
+  readonly rule: RuleConfig
+  readonly operation: Operation
+  /** What an execution would send. */
+  readonly forward: Omit<UpstreamRequest, 'timeoutMs'>
+  /** Seconds of `Prefer: wait=N` (RFC 7240 4.3), where the client sent it. */
+  readonly preferWait: number | undefined
+}
+
+/** What in-flight refusals and the status page tell of the time that is left, in milliseconds. */
+export function timeLeft(gate: Gate, rule: Pick<RuleConfig, 'name' | 'inFlight' | 'lease'>, record: RecordView): number {
+  if (rule.inFlight.retryAfter !== 'auto') return rule.inFlight.retryAfter
+  const left = gate.durations.left(rule.name, record.readAt - record.startedAt)
+  // A dead owner is noticed within a lease: asking again later than that would only lose time.
+  return Math.max(1, Math.min(Math.round(left), rule.lease))
+}

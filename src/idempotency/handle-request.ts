@@ -1,0 +1,105 @@
+// The heart: who may execute, and what everybody else gets.
+import { v7 as uuidv7 } from 'uuid'
+import type { OutcomeTable } from '../model/outcome.ts'
+import { problem } from '../model/problems.ts'
+import type { RecordView } from '../model/record.ts'
+import type { StoredResponse } from '../model/stored-response.ts'
+import { type Claim, StoreUnavailable } from '../stores/store.ts'
+import type { Answer, ClientStream } from './answer.ts'
+import { execute } from './execute.ts'
+import type { Gate, GuardedRequest } from './gate.ts'
+import { persist, takeBackClaim } from './persist.ts'
+import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored } from './refuse.ts'
+
+import { waitForTurn } from './wait.ts'
+
+export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {
+  const executionId = uuidv7()
+  const holdMs = holdTime(request)
+  try {
+    const acquire = () => persist(() => gate.store.acquire(acquireRequest(request, executionId)), gate.storeTimeout)
+    let claim = await acquire()
+    const held = claim.kind === 'in_flight' && holdMs > 0
+    if (claim.kind === 'in_flight' && held) {
+      claim = await waitForTurn(gate.store, claim, { limitMs: holdMs, gone: () => client.gone, onGone: (wake) => client.onGone(wake) }, acquire)
+    }
+    const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
+    return held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    return answerWithoutStore(gate, request, executionId)
+  }
+}
+
+interface Turn {
+  readonly executionId: string
+  readonly outcome: OutcomeTable
+  readonly client: ClientStream
+}
+
+async function answerTo(gate: Gate, request: GuardedRequest, claim: Claim, turn: Turn): Promise<Answer> {
+  switch (claim.kind) {
+    case 'acquired':
+      return execute(gate, request, { executionId: turn.executionId, attempt: claim.attempt }, turn.outcome, turn.client)
+    case 'in_flight':
+      return refuseInFlight(gate, request, claim.record)
+    case 'completed':
+    case 'failed':
+      return claim.response.head.bodyStored ? replay(claim.response, claim.record) : refuseUnstored(request, claim.response)
+    case 'unknown':
+      return refuseUnknown(request)
+    case 'key_reused':
+      return refuseReuse(request, claim)
+  }
+}
+
+/** `Age` (RFC 9111 5.1): whole seconds since the answer was made, by the store's clock alone. */
+export function replay(response: StoredResponse, record: RecordView): Answer {
+  const age = Math.max(0, Math.floor((record.readAt - record.updatedAt) / 1000))
+  return {
+    kind: 'replay',
+    response,
+    headers: ['Idempotency-Fingerprint', record.fingerprint, 'Idempotency-Replayed', 'true', 'Age', String(age)],
+  }
+}
+
+function acquireRequest({ rule, operation }: GuardedRequest, executionId: string) {
+  return {
+    fingerprint: operation.fingerprint,
+    executionId,
+    rule: rule.name,
+    owner: operation.owner,
+    digest: operation.digest,
+    digestFields: operation.digestFields,
+    leaseMs: rule.lease,
+    ttlMs: rule.ttl,
+    onFailed: rule.onFailed,
+    onUnknown: rule.onUnknown,
+  }
+}
+
+/** Milliseconds a duplicate in flight is held: what the rule says, or what the client prefers up to the rule's limit. */
+function holdTime({ rule, preferWait }: GuardedRequest): number {
+  if (preferWait !== undefined) return Math.min(preferWait * 1000, rule.inFlight.maxWait)
+  return rule.inFlight.answer === 'wait' ? rule.inFlight.maxWait : 0
+}
+
+/** RFC 7240 section 3: the client learns that its preference was honoured. */
+function withPreference(answer: Answer, holdMs: number): Answer {
+  if (answer.kind !== 'problem' && answer.kind !== 'replay') return answer
+  return { ...answer, headers: [...(answer.headers ?? []), 'Preference-Applied', `wait=${Math.floor(holdMs / 1000)}`] }
+}
+
+/** The claim may have been applied all the same: it is taken back, so that it cannot lapse into an unknown outcome. */
+function answerWithoutStore(gate: Gate, { rule, operation }: GuardedRequest, executionId: string): Answer {
+  void takeBackClaim(gate.store, { fingerprint: operation.fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
+  return refuseWithoutStore(rule.onStoreError)
+}
+
+export function refuseWithoutStore(onStoreError: 'refuse' | 'pass'): Answer {
+  if (onStoreError === 'pass') return { kind: 'unguarded', reason: 'store-unavailable', marked: true }
+  return {
+    kind: 'problem',
+    problem: problem('store-unavailable', 'The store that remembers requests is out of reach; nothing was sent to the upstream.', { retryAfterMs: 1000 }),
+  }
+}

@@ -1,0 +1,44 @@
+// The executions and store duties under way in this process, so that a shutdown can wait for them, then end them.
+
+export interface LiveExecution {
+  /** Gives the execution up; its outcome is settled as far as it is known. */
+  giveUp(): void
+  /** Resolves when its outcome is settled. Never rejects. */
+  readonly settled: Promise<void>
+}
+
+export class LiveExecutions {
+  readonly #live = new Set<LiveExecution>()
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  add(execution: LiveExecution): void {
+    this.#live.add(execution)
+    void execution.settled.then(() => this.#live.delete(execution))
+  }
+
+  /**
+   * Waits until nothing is under way and `also` is done, for `graceMs` at most. What then still runs is given up, and
+   * its settling waited for, `lastMs` at most.
+   */
+  async drain(graceMs: number, options: { also: PromiseLike<unknown>; lastMs: number }): Promise<void> {
+    await within(graceMs, Promise.all([this.#allSettled(), options.also]))
+    for (const execution of this.#live) execution.giveUp()
+    await within(options.lastMs, this.#allSettled())
+  }
+
+  async #allSettled(): Promise<void> {
+    while (this.#live.size > 0) await Promise.all([...this.#live].map((execution) => execution.settled))
+  }
+}
+
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs)
+  })
+  await Promise.race([work, limit])
+  clearTimeout(timer)
+}

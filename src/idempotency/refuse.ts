@@ -1,0 +1,52 @@
+// The refusals that a record's state calls for.
+import { differingFields } from '../fingerprint/digest.ts'
+import { problem } from '../model/problems.ts'
+import type { RecordView } from '../model/record.ts'
+import type { StoredResponse } from '../model/stored-response.ts'
+import type { Claim } from '../stores/store.ts'
+import type { Answer } from './answer.ts'
+import { type Gate, type GuardedRequest, timeLeft } from './gate.ts'
+
+export function refuseInFlight(gate: Gate, { rule }: GuardedRequest, record: RecordView): Answer {
+  return {
+    kind: 'problem',
+    problem: problem('in-flight', 'The same request is being executed: ask again for its result.', {
+      status: rule.inFlight.status,
+      fingerprint: record.fingerprint,
+      retryAfterMs: timeLeft(gate, rule, record),
+    }),
+  }
+}
+
+export function refuseReuse({ operation }: GuardedRequest, claim: Extract<Claim, { kind: 'key_reused' }>): Answer {
+  const differs = differingFields(claim.digestFields, operation.digestFields)
+  const where = differs.length === 0 ? '' : ` It differs in: ${differs.join(', ')}.`
+  return {
+    kind: 'problem',
+    problem: problem('key-reused', `This fingerprint belongs to a request with another content.${where} Use a new key for a new wish.`, {
+      fingerprint: operation.fingerprint,
+      members: { differs },
+    }),
+  }
+}
+
+export function refuseUnknown({ operation }: GuardedRequest): Answer {
+  return {
+    kind: 'problem',
+    problem: problem(
+      'outcome-unknown',
+      'An earlier execution was sent to the upstream, and its outcome is not known. It is not run again, since it may have happened: look at the upstream, then use a new key.',
+      { fingerprint: operation.fingerprint },
+    ),
+  }
+}
+
+export function refuseUnstored({ operation }: GuardedRequest, { head }: StoredResponse): Answer {
+  return {
+    kind: 'problem',
+    problem: problem('result-not-stored', 'The request was executed, but its answer was over maxResult and is not kept.', {
+      fingerprint: operation.fingerprint,
+      members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
+    }),
+  }
+}

@@ -1,0 +1,79 @@
+// Holds a request while an execution runs: woken by the store, and never past its own limit.
+import type { RecordView } from '../model/record.ts'
+import type { Claim, Store } from '../stores/store.ts'
+
+export interface Waiter {
+  /** Milliseconds this one may be held. */
+  readonly limitMs: number
+  /** Its client has left. */
+  readonly gone: () => boolean
+  /** Called with a function that ends the waiting when the client leaves. */
+  readonly onGone: (wake: () => void) => void
+}
+
+/** A wake-up call can get lost with a connection; this often the record is looked at anyway. */
+const LOOK_AGAIN_MS = 1000
+
+/**
+ * Waits for the right to execute or for an answer; still `in_flight` where the limit or the client ended the waiting.
+ * Of all who wait when an execution fails exactly one is granted the next, since each acquires anew; the rest wait on.
+ * A client that has left is never granted anything.
+ */
+export async function waitForTurn(store: Store, first: Extract<Claim, { kind: 'in_flight' }>, waiter: Waiter, acquire: () => Promise<Claim>): Promise<Claim> {
+  const end = performance.now() + waiter.limitMs
+  let claim: Claim = first
+  while (claim.kind === 'in_flight') {
+    // Only read while it runs: waiting does not count as asking again.
+    const record = await waitWhileProcessing(store, first.record.fingerprint, { ...waiter, limitMs: end - performance.now() })
+    if (record?.status === 'processing') return { kind: 'in_flight', record }
+    if (waiter.gone()) return claim
+    claim = await acquire()
+    if (performance.now() >= end) break
+  }
+  return claim
+}
+
+/** Resolves with the record once it is not processing, or as it is when the limit or the client ended the waiting. */
+export async function waitWhileProcessing(store: Store, fingerprint: string, waiter: Waiter): Promise<RecordView | undefined> {
+  const end = performance.now() + waiter.limitMs
+  const bell = new Bell()
+  waiter.onGone(() => bell.ring())
+  // Watching begins before the first look: what is settled in between rings the bell.
+  const unwatch = await store.watch(fingerprint, () => bell.ring())
+  try {
+    for (;;) {
+      const record = await store.read(fingerprint)
+      const left = end - performance.now()
+      if (record?.status !== 'processing' || left <= 0 || waiter.gone()) return record
+      // A dead owner rings no bell: its lease running out is the sign.
+      await bell.wait(Math.min(left, record.leaseLeft + 1, LOOK_AGAIN_MS))
+    }
+  } finally {
+    unwatch()
+  }
+}
+
+/** Rung while nobody listens, it lets the next wait return at once: no call between two looks is lost. */
+class Bell {
+  #rung = false
+  #wake: (() => void) | undefined
+
+  ring(): void {
+    this.#rung = true
+    this.#wake?.()
+  }
+
+  async wait(limitMs: number): Promise<void> {
+    if (!this.#rung) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limitMs)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    this.#rung = false
+    this.#wake = undefined
+  }
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+// The command line; one file per command in cli/.
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { check } from './cli/check.ts'
+import { demo } from './cli/demo.ts'
+import { start } from './cli/start.ts'
+
+const version = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+
+const program = new Command('oncegate')
+  .description('An HTTP reverse proxy that makes the APIs behind it happen once.')
+  .version(version, '--version')
+  .helpOption('--help', 'show help')
+  .exitOverride()
+  .configureHelp({ showGlobalOptions: true })
+
+program
+  .command('start')
+  .description('start the gateway; without an upstream, in front of the bundled demo agent')
+  .option('--config <file>', 'configuration file (YAML); without one, POST and PATCH with an Idempotency-Key are guarded')
+  .option('--upstream <url>', 'the API to guard, as http://host:port (also: UPSTREAM in the environment)')
+  .option('--listen <address>', 'where clients connect, host:port')
+  .option('--admin <address>', 'where health is served, host:port')
+  .option('--store <url>', 'where records live: lmdb:<folder>, redis://host:port, memory:')
+  .action(async (options) => void (process.exitCode = await start(options)))
+
+program
+  .command('check')
+  .description('check a configuration file and show every mistake')
+  .argument('<file>', 'configuration file (YAML)')
+  .action((file: string) => void (process.exitCode = check(file, process.env, process.stdout)))
+
+program
+  .command('demo')
+  .description('run the demo agent alone: a slow, streaming, counting API')
+  .option('--listen <address>', 'host:port', '127.0.0.1:3000')
+  .action(async (options) => void (process.exitCode = await demo(options)))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  // Help and version end well; everything else commander reports is bad usage.
+  process.exitCode = error.exitCode === 0 ? 0 : 2
+}
