@@ -82,11 +82,11 @@ export class RedisConnection {
 
   async #evaluate(script: Script, keys: readonly string[], args: readonly (string | Buffer)[], endsAt: number): Promise<Reply> {
     try {
-      return (await this.#client.evalshaBuffer(script.sha, keys.length, ...keys, ...args)) as Reply
+      return (await this.#client.callBuffer('evalsha', [script.sha, keys.length, ...keys, ...args])) as Reply
     } catch (error) {
       // After the deadline the caller has been refused: what is sent now would be a claim of nobody's.
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT') || performance.now() > endsAt) throw error
-      return (await this.#client.evalBuffer(script.source, keys.length, ...keys, ...args)) as Reply
+      return (await this.#client.callBuffer('eval', [script.source, keys.length, ...keys, ...args])) as Reply
     }
   }
 

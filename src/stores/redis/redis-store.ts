@@ -26,7 +26,10 @@ export async function openRedisStore(url: string, options: StoreOptions): Promis
   const connection = new RedisConnection(url, options)
   // A subscriber takes no other commands; its warnings would repeat the first connection's.
   const subscriber = new RedisConnection(url, { ...options, warn: () => undefined })
-  connection.whenReady().then(() => warnOfForgetting(connection, options.warn), () => undefined)
+  connection.whenReady().then(
+    () => warnOfForgetting(connection, options.warn),
+    () => undefined,
+  )
   await Promise.all([connection.connect(), subscriber.connect()])
   return new RedisStore(connection, new SettledChannel(subscriber, options.timeoutMs))
 }
