@@ -16,7 +16,8 @@ export class Watchers {
   }
 
   notify(fingerprint: string): void {
-    for (const callback of [...(this.#callbacks.get(fingerprint) ?? [])]) callback()
+    // A copy: a callback may stop watching, or start again.
+    for (const callback of Array.from(this.#callbacks.get(fingerprint) ?? [])) callback()
   }
 
   notifyAll(): void {

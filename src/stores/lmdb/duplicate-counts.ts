@@ -26,7 +26,7 @@ export class DuplicateCounts {
 
   async flush(): Promise<void> {
     if (this.#pending.size === 0) return
-    const { records, transaction } = this.#environment
+    const { records } = this.#environment
     const write = (): void => {
       for (const [fingerprint, count] of this.#pending) {
         const record = records.get(fingerprint)
@@ -35,7 +35,7 @@ export class DuplicateCounts {
       this.#pending.clear()
     }
     // A count that cannot be written is no reason to fail.
-    await transaction(write).catch(() => undefined)
+    await this.#environment.transaction(write).catch(() => undefined)
   }
 
   stop(): void {

@@ -60,7 +60,7 @@ export class RedisConnection {
 
   /** One command, bounded by the gateway's own deadline, whatever the driver does. */
   run<T>(verb: string, command: (client: Redis) => Promise<T>): Promise<T> {
-    return withDeadline(verb, this.#timeoutMs, command(this.#client))
+    return withDeadline(verb, this.#timeoutMs, command(this.#client).catch(withoutArguments))
   }
 
   /**
@@ -68,7 +68,8 @@ export class RedisConnection {
    * no later flush can make fail.
    */
   script(verb: string, script: Script, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<Reply> {
-    return withDeadline(verb, this.#timeoutMs, this.#evaluate(script, keys, args, performance.now() + this.#timeoutMs))
+    const work = this.#evaluate(script, keys, args, performance.now() + this.#timeoutMs)
+    return withDeadline(verb, this.#timeoutMs, work.catch(withoutArguments))
   }
 
   /** Gives the connection up and takes another. */
@@ -102,4 +103,9 @@ export class RedisConnection {
     this.#troubled = false
     this.#warn('Redis is back')
   }
+}
+
+/** The driver's errors carry the command with its arguments: owners, digests and answers, which no log may show. */
+function withoutArguments(error: unknown): never {
+  throw new Error(error instanceof Error ? error.message : 'the Redis driver failed')
 }

@@ -9,7 +9,7 @@ import { warnOfForgetting } from './check-server.ts'
 import type { Reply } from './connect.ts'
 import { RedisConnection } from './connect.ts'
 import { recordKeys } from './keys.ts'
-import { readClaim, readStored, readView, writeHead } from './reply.ts'
+import { readClaim, readRecord, readStored, writeAbout, writeHead } from './reply.ts'
 import { loadScript } from './script.ts'
 import { SettledChannel } from './settled-channel.ts'
 
@@ -44,8 +44,8 @@ export class RedisStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, executionId, rule, owner, digest, digestFields, leaseMs, ttlMs, onFailed, onUnknown } = request
-    const args = [executionId, rule, owner, digest, digestFields, wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown]
+    const { fingerprint, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown } = request
+    const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown]
     return readClaim(await this.#connection.script('acquire', acquireScript, recordKeys(fingerprint), args), request)
   }
 
@@ -64,7 +64,7 @@ export class RedisStore implements Store {
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
     const reply = await this.#connection.script('read', readScript, recordKeys(fingerprint), [])
-    return reply === null ? undefined : readView(fingerprint, reply)
+    return reply === null ? undefined : readRecord(fingerprint, reply).view
   }
 
   async readResponse(fingerprint: string): Promise<StoredResponse | undefined> {

@@ -4,9 +4,10 @@
 -- Returns  nil | {'record', now, lease left in ms, {fields}}
 --
 -- Closes the race between reading the record and reading its lease: a record settled in between would look lapsed.
-local fields = redis.call('HMGET', KEYS[1], 'rule', 'owner', 'status', 'attempt', 'execution', 'duplicates', 'createdAt',
-  'startedAt', 'updatedAt', 'expiresAt', 'digestFields', 'head')
-if not fields[3] then return false end
+-- The order is reply.ts's.
+local fields = redis.call('HMGET', KEYS[1], 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
+  'updatedAt', 'attempt', 'duplicates', 'head')
+if not fields[1] then return false end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 return { 'record', string.format('%.0f', now), string.format('%.0f', redis.call('PTTL', KEYS[2])), fields }

@@ -32,6 +32,7 @@ else
   redis.call('HSET', record, 'head', head, 'body', ARGV[6])
 end
 if ttl == 'forever' then redis.call('PERSIST', record) else redis.call('PEXPIREAT', record, expires) end
-if redis.call('GET', lease) == execution then redis.call('DEL', lease) end
+-- The record's execution is the only one that can hold its lease.
+redis.call('DEL', lease)
 redis.call('PUBLISH', record .. ':settled', to)
 return 'ok'
