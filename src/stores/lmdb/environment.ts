@@ -1,0 +1,48 @@
+// The LMDB environment: one directory, four sub-databases.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Database } from 'lmdb'
+import { open } from 'lmdb'
+import type { KeptRecord } from '../transitions.ts'
+
+/** `indexedAt`: where the expiry index names this record; 0: nowhere. */
+export interface LmdbRecord extends KeptRecord {
+  readonly indexedAt: number
+}
+
+export interface Environment {
+  readonly records: Database<LmdbRecord, string>
+  readonly bodies: Database<Buffer, string>
+  /** [when to look, fingerprint] → nothing, in the order of time. */
+  readonly expiry: Database<null, [number, string]>
+  readonly meta: Database<string, string>
+  /** The file that every commit writes to. */
+  readonly dataFile: string
+  /** Runs the action alone among all processes. Resolves when what it wrote is on disk. */
+  transaction<T>(action: () => T): Promise<T>
+  /** Lets the next reads see what other processes have committed by now. */
+  refresh(): void
+  close(): Promise<void>
+}
+
+export function openEnvironment(directory: string): Environment {
+  mkdirSync(directory, { recursive: true })
+  const root = open({
+    path: directory,
+    noSubdir: false,
+    maxDbs: 8,
+    // A commit is then synced before anyone can read it. With lmdb-js's default it is readable a moment earlier, and a
+    // duplicate could be answered from a record that a power cut then takes away. As fast here: commits are batched.
+    overlappingSync: false,
+  })
+  return {
+    records: root.openDB<LmdbRecord, string>('records', { encoding: 'msgpack' }),
+    bodies: root.openDB<Buffer, string>('bodies', { encoding: 'binary' }),
+    expiry: root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' }),
+    meta: root.openDB<string, string>('meta', { encoding: 'string' }),
+    dataFile: join(directory, 'data.mdb'),
+    transaction: (action) => root.transaction(action),
+    refresh: () => root.resetReadTxn(),
+    close: () => root.close(),
+  }
+}

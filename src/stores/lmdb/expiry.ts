@@ -1,0 +1,43 @@
+// Finds expired records by time and removes them in small batches.
+import type { Environment, LmdbRecord } from './environment.ts'
+
+const BATCH = 500
+/** How much later than its end a record may be looked at: saves rewriting the index at each settle. */
+const LATENESS_MS = 10 * 60_000
+
+/**
+ * Gives the record its place in the index, inside a transaction. One entry per record is enough, at a time no earlier
+ * than is worth looking: where the record's end has moved later by then, the sweep moves the entry.
+ */
+export function index({ expiry }: Environment, fingerprint: string, record: LmdbRecord): LmdbRecord {
+  const { indexedAt, expiresAt } = record
+  if (expiresAt === Infinity || (indexedAt !== 0 && indexedAt <= expiresAt + LATENESS_MS)) return record
+  if (indexedAt !== 0) void expiry.remove([indexedAt, fingerprint])
+  void expiry.put([expiresAt, fingerprint], null)
+  return { ...record, indexedAt: expiresAt }
+}
+
+/** Removes what is over by now; says whether there may be more. */
+export async function sweep(environment: Environment, now: number): Promise<boolean> {
+  environment.refresh()
+  const due = [...environment.expiry.getKeys({ end: [now, ''], limit: BATCH })]
+  if (due.length === 0) return false
+  await environment.transaction(() => {
+    for (const [at, fingerprint] of due) look(environment, at, fingerprint, now)
+  })
+  return due.length === BATCH
+}
+
+function look(environment: Environment, at: number, fingerprint: string, now: number): void {
+  const { records, bodies, expiry } = environment
+  void expiry.remove([at, fingerprint])
+  const record = records.get(fingerprint)
+  // Indexed elsewhere: a later record of the same name.
+  if (record === undefined || record.indexedAt !== at) return
+  if (record.expiresAt <= now) {
+    void records.remove(fingerprint)
+    void bodies.remove(fingerprint)
+  } else {
+    void records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 }))
+  }
+}

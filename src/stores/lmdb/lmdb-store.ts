@@ -1,0 +1,196 @@
+// The store on LMDB: every process on one machine that opens the same directory agrees.
+import type { RecordView } from '../../model/record.ts'
+import type { StoredResponse } from '../../model/stored-response.ts'
+import { withDeadline } from '../deadline.ts'
+import type { StoreOptions } from '../open-store.ts'
+import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult, Store } from '../store.ts'
+import { StoreUnavailable } from '../store.ts'
+import type { Refusal } from '../transitions.ts'
+import { checkSettle, decideAcquire, grant, isDuplicate, living, refusalClaim, renew, settle, viewOf } from '../transitions.ts'
+import { ChangeFeed } from './change-feed.ts'
+import { DuplicateCounts } from './duplicate-counts.ts'
+import type { Environment, LmdbRecord } from './environment.ts'
+import { openEnvironment } from './environment.ts'
+import { index, sweep } from './expiry.ts'
+
+const SWEEP_EVERY_MS = 2000
+const NO_BODY = Buffer.alloc(0)
+
+/**
+ * One machine has one clock: leases and expiry are by Date.now(). What changes the record runs in a write transaction,
+ * alone among all processes, and is on disk before it is answered; what changes nothing is answered from a reading.
+ */
+export class LmdbStore implements Store {
+  readonly #environment: Environment
+  readonly #timeoutMs: number
+  readonly #warn: (message: string) => void
+  readonly #changes: ChangeFeed
+  readonly #duplicates: DuplicateCounts
+  readonly #sweeper: NodeJS.Timeout
+  #sweeping = false
+  #closed = false
+
+  constructor(directory: string, { timeoutMs, warn }: StoreOptions) {
+    this.#environment = openEnvironment(directory)
+    this.#timeoutMs = timeoutMs
+    this.#warn = warn
+    this.#duplicates = new DuplicateCounts(this.#environment)
+    this.#changes = new ChangeFeed(this.#environment.dataFile, (fingerprint) => this.#stateOf(fingerprint))
+    this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_EVERY_MS).unref()
+  }
+
+  async acquire(request: AcquireRequest): Promise<Claim> {
+    // Most duplicates are decided by a reading: a refusal changes nothing, and as of this moment it is right.
+    const refused = this.#reading('acquire', () => {
+      const now = Date.now()
+      const record = this.#living(request.fingerprint, now)
+      if (record === undefined) return undefined
+      const decision = decideAcquire(record, request, now)
+      return typeof decision === 'object' ? undefined : this.#refuse(decision, request, record, now)
+    })
+    return refused ?? this.#writing('acquire', () => this.#acquire(request))
+  }
+
+  renew(request: RenewRequest): Promise<SettleResult> {
+    return this.#writing('renew', () => {
+      const now = Date.now()
+      const renewed = renew(this.#living(request.fingerprint, now), request, now)
+      if (renewed === undefined) return 'stale'
+      this.#put(request.fingerprint, renewed)
+      return 'ok'
+    })
+  }
+
+  async settle(request: SettleRequest): Promise<SettleResult> {
+    checkSettle(request)
+    const result = await this.#writing('settle', () => this.#settle(request))
+    if (result === 'ok') this.#changes.settledHere(request.fingerprint)
+    return result
+  }
+
+  async read(fingerprint: string): Promise<RecordView | undefined> {
+    return this.#reading('read', () => {
+      const now = Date.now()
+      const record = this.#living(fingerprint, now)
+      return record && this.#view(fingerprint, record, now)
+    })
+  }
+
+  async readResponse(fingerprint: string): Promise<StoredResponse | undefined> {
+    return this.#reading('readResponse', () => {
+      const record = this.#living(fingerprint, Date.now())
+      return record?.head && { head: record.head, body: this.#body(fingerprint) }
+    })
+  }
+
+  async watch(fingerprint: string, onChange: () => void): Promise<() => void> {
+    return this.#reading('watch', () => this.#changes.watch(fingerprint, onChange))
+  }
+
+  async secret(candidate: string): Promise<string> {
+    const { meta } = this.#environment
+    return this.#writing('secret', () => {
+      const kept = meta.get('secret')
+      if (kept === undefined) void meta.put('secret', candidate)
+      return kept ?? candidate
+    })
+  }
+
+  async ping(): Promise<void> {
+    this.#reading('ping', () => this.#environment.meta.get('secret'))
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearInterval(this.#sweeper)
+    this.#duplicates.stop()
+    this.#changes.close()
+    await withDeadline('close', this.#timeoutMs, this.#duplicates.flush()).catch(() => undefined)
+    await withDeadline('close', this.#timeoutMs, this.#environment.close())
+  }
+
+  #acquire(request: AcquireRequest): Claim {
+    const { fingerprint } = request
+    const now = Date.now()
+    const kept = this.#environment.records.get(fingerprint)
+    const record = living(kept, now)
+    const decision = decideAcquire(record, request, now)
+    if (typeof decision !== 'object') {
+      if (record === undefined) throw new TypeError('a refusal without a record')
+      return this.#refuse(decision, request, record, now)
+    }
+    // An expired record that is not swept yet leaves its body and its place in the index.
+    if (kept?.head !== undefined) void this.#environment.bodies.remove(fingerprint)
+    this.#put(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 })
+    return decision
+  }
+
+  #settle(request: SettleRequest): SettleResult {
+    const { fingerprint, response } = request
+    const now = Date.now()
+    const settled = settle(this.#living(fingerprint, now), request, now)
+    if (typeof settled === 'string') return settled
+    this.#put(fingerprint, settled)
+    if (response !== undefined && response.body.length > 0) void this.#environment.bodies.put(fingerprint, response.body)
+    else void this.#environment.bodies.remove(fingerprint)
+    return 'ok'
+  }
+
+  #refuse(refusal: Refusal, request: AcquireRequest, record: LmdbRecord, now: number): Claim {
+    const { fingerprint } = request
+    if (isDuplicate(record, request, refusal)) this.#duplicates.add(fingerprint)
+    const body = refusal === 'completed' || refusal === 'failed' ? this.#body(fingerprint) : NO_BODY
+    return refusalClaim(refusal, { view: this.#view(fingerprint, record, now), digestFields: record.digestFields, body })
+  }
+
+  #put(fingerprint: string, record: LmdbRecord): void {
+    void this.#environment.records.put(fingerprint, index(this.#environment, fingerprint, record))
+  }
+
+  #living(fingerprint: string, now: number): LmdbRecord | undefined {
+    return living(this.#environment.records.get(fingerprint), now)
+  }
+
+  #body(fingerprint: string): Buffer {
+    return this.#environment.bodies.getBinary(fingerprint) ?? NO_BODY
+  }
+
+  #view(fingerprint: string, record: LmdbRecord, now: number): RecordView {
+    const duplicates = record.duplicates + this.#duplicates.pending(fingerprint)
+    return viewOf(fingerprint, { ...record, duplicates }, now)
+  }
+
+  /** What every settling changes, and a renewal does not. */
+  #stateOf(fingerprint: string): string {
+    this.#environment.refresh()
+    const record = this.#environment.records.get(fingerprint)
+    return record === undefined ? '' : `${record.attempt} ${record.status} ${record.createdAt}`
+  }
+
+  #reading<T>(verb: string, action: () => T): T {
+    if (this.#closed) throw new StoreUnavailable(verb, new Error('the store is closed'))
+    try {
+      this.#environment.refresh()
+      return action()
+    } catch (error) {
+      throw new StoreUnavailable(verb, error)
+    }
+  }
+
+  #writing<T>(verb: string, action: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable(verb, new Error('the store is closed')))
+    return withDeadline(verb, this.#timeoutMs, this.#environment.transaction(action))
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#sweeping) return
+    this.#sweeping = true
+    try {
+      while (!this.#closed && (await sweep(this.#environment, Date.now()))) await new Promise(setImmediate)
+    } catch (error) {
+      this.#warn(`expired records could not be removed: ${String(error)}`)
+    }
+    this.#sweeping = false
+  }
+}

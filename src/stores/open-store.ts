@@ -1,0 +1,33 @@
+// Opens the store that an address names, loading only that store's driver.
+import type { Store } from './store.ts'
+
+export interface StoreOptions {
+  /** Every call is answered, or refused with StoreUnavailable, within this. */
+  readonly timeoutMs: number
+  /** Is told what an operator should know: a server that may forget, a connection lost. */
+  readonly warn: (message: string) => void
+}
+
+/** `memory:`, `lmdb:<directory>`, `redis://…`, `rediss://…`. A Redis that is down does not stop a gateway from starting. */
+export async function openStore(url: string, options: StoreOptions): Promise<Store> {
+  const scheme = url.slice(0, url.indexOf(':') + 1)
+  switch (scheme) {
+    case 'memory:': {
+      const { MemoryStore } = await import('./memory/memory-store.ts')
+      return new MemoryStore()
+    }
+    case 'lmdb:': {
+      const directory = url.slice(scheme.length)
+      if (directory === '') throw new RangeError('lmdb: needs a directory, as in lmdb:./data')
+      const { LmdbStore } = await import('./lmdb/lmdb-store.ts')
+      return new LmdbStore(directory, options)
+    }
+    case 'redis:':
+    case 'rediss:': {
+      const { openRedisStore } = await import('./redis/redis-store.ts')
+      return openRedisStore(url, options)
+    }
+    default:
+      throw new RangeError(`no store for this address: it should begin with memory:, lmdb:, redis:// or rediss://`)
+  }
+}

@@ -1,0 +1,115 @@
+// What the scripts are given and what they answer.
+import type { RecordStatus, RecordView } from '../../model/record.ts'
+import type { ResponseHead, StoredResponse } from '../../model/stored-response.ts'
+import type { AcquireRequest, Claim } from '../store.ts'
+import type { Granted } from '../transitions.ts'
+import { refusalClaim } from '../transitions.ts'
+import type { Reply } from './connect.ts'
+
+const NO_BODY = Buffer.alloc(0)
+
+/** What a record keeps of its first request without any script looking at it: one field, written once. */
+interface About {
+  readonly rule: string
+  readonly owner: string
+  readonly digestFields: string
+}
+
+export function writeAbout({ rule, owner, digestFields }: About): string {
+  return JSON.stringify([rule, owner, digestFields])
+}
+
+export function writeHead(head: ResponseHead): string {
+  return JSON.stringify([head.status, head.headers, head.bodyHash, head.bodyBytes, head.bodyStored])
+}
+
+export function readClaim(reply: Reply, request: AcquireRequest): Claim {
+  const [word, second, third, , body] = list(reply)
+  const kind = text(word)
+  switch (kind) {
+    case 'acquired':
+      return { kind, attempt: Number(text(second)), after: oneOf(text(third), ['none', 'failed', 'unknown'] satisfies Granted['after'][]) }
+    case 'in_flight':
+    case 'completed':
+    case 'failed':
+    case 'unknown':
+    case 'key_reused': {
+      const { view, digestFields } = readRecord(request.fingerprint, reply, request)
+      return refusalClaim(kind, { view, digestFields, body: bytes(body) })
+    }
+    default:
+      throw new TypeError(`acquire answered ${kind}`)
+  }
+}
+
+/** Fields that are absent have never changed since the record was made. `asked` stands in where the record was evicted. */
+export function readRecord(fingerprint: string, reply: Reply, asked?: About): { view: RecordView; digestFields: string } {
+  const [, now, left, fields] = list(reply)
+  const [kept, execution, aboutText, created, expires, started, updated, attempt, duplicates, head] = list(fields)
+  const readAt = Number(text(now))
+  // Below zero when there is no lease.
+  const lease = Number(text(left))
+  const status = kept === null ? 'processing' : oneOf(text(kept), ['processing', 'completed', 'failed', 'unknown'] satisfies RecordStatus[])
+  const lapsed = status === 'processing' && lease < 0
+  const about = aboutText instanceof Buffer ? readAbout(aboutText) : (asked ?? { rule: '', owner: '', digestFields: '' })
+  const createdAt = numberOr(created, readAt)
+  const startedAt = numberOr(started, createdAt)
+  const view: RecordView = {
+    fingerprint,
+    rule: about.rule,
+    owner: about.owner,
+    status: lapsed ? 'unknown' : status,
+    attempt: numberOr(attempt, 1),
+    executionId: text(execution),
+    duplicates: numberOr(duplicates, 0),
+    createdAt,
+    startedAt,
+    updatedAt: numberOr(updated, startedAt),
+    expiresAt: text(expires) === 'forever' ? undefined : numberOr(expires, readAt + lease),
+    readAt,
+    leaseLeft: status === 'processing' && !lapsed ? lease : 0,
+    response: head instanceof Buffer ? readHead(head) : undefined,
+  }
+  return { view, digestFields: about.digestFields }
+}
+
+export function readStored(head: Reply | undefined, body: Reply | undefined): StoredResponse | undefined {
+  return head instanceof Buffer ? { head: readHead(head), body: bytes(body) } : undefined
+}
+
+function readHead(head: Buffer): ResponseHead {
+  const [status, headers, bodyHash, bodyBytes, bodyStored]: [number, string[], string, number, boolean] = JSON.parse(head.toString())
+  return { status, headers, bodyHash, bodyBytes, bodyStored }
+}
+
+function readAbout(about: Buffer): About {
+  const [rule, owner, digestFields]: [string, string, string] = JSON.parse(about.toString())
+  return { rule, owner, digestFields }
+}
+
+function oneOf<W extends string>(word: string, words: readonly W[]): W {
+  const found = words.find((each) => each === word)
+  if (found === undefined) throw new TypeError(`the store holds ${word} where it should hold one of ${words.join(', ')}`)
+  return found
+}
+
+function list(reply: Reply | undefined): readonly Reply[] {
+  if (!isList(reply)) throw new TypeError('the script did not answer with a list')
+  return reply
+}
+
+function isList(reply: Reply | undefined): reply is readonly Reply[] {
+  return Array.isArray(reply)
+}
+
+function numberOr(reply: Reply | undefined, absent: number): number {
+  return reply instanceof Buffer ? Number(reply.toString()) : absent
+}
+
+function text(reply: Reply | undefined): string {
+  return reply instanceof Buffer ? reply.toString() : ''
+}
+
+function bytes(reply: Reply | undefined): Buffer {
+  return reply instanceof Buffer ? reply : NO_BODY
+}

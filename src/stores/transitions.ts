@@ -1,0 +1,153 @@
+// The record's state machine as pure functions: what each verb decides, given the record and the time. acquire.lua,
+// renew.lua and settle.lua say the same in Redis; the contract suite holds the two to each other.
+import type { RecordStatus, RecordView } from '../model/record.ts'
+import type { ResponseHead } from '../model/stored-response.ts'
+import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult } from './store.ts'
+
+/** A record as it is kept. Never changed in place. */
+export interface KeptRecord {
+  readonly rule: string
+  readonly owner: string
+  readonly digest: string
+  readonly digestFields: string
+  readonly status: RecordStatus
+  readonly attempt: number
+  readonly executionId: string
+  /** What the latest execution followed, so that a repeated acquire gets the same answer as the first. */
+  readonly after: Granted['after']
+  readonly duplicates: number
+  readonly createdAt: number
+  readonly startedAt: number
+  readonly updatedAt: number
+  /** 0 unless `processing`. */
+  readonly leaseUntil: number
+  /** Infinity: kept for ever. */
+  readonly expiresAt: number
+  readonly head: ResponseHead | undefined
+}
+
+export type Granted = Extract<Claim, { kind: 'acquired' }>
+export type Refusal = Exclude<Claim, { kind: 'acquired' }>['kind']
+
+/** The record, unless its time is over: expired records are as good as gone before anyone removes them. */
+export function living<R extends KeptRecord>(record: R | undefined, now: number): R | undefined {
+  return record !== undefined && record.expiresAt > now ? record : undefined
+}
+
+export function statusAt(record: KeptRecord, now: number): RecordStatus {
+  return record.status === 'processing' && record.leaseUntil <= now ? 'unknown' : record.status
+}
+
+/** What an acquire comes to. A refusal changes nothing but the count of duplicates. */
+export function decideAcquire(record: KeptRecord | undefined, request: AcquireRequest, now: number): Granted | Refusal {
+  if (record === undefined) return { kind: 'acquired', attempt: 1, after: 'none' }
+  // G2. Also over a lapsed lease: whoever acquires has not begun, and nobody else was granted in between.
+  if (record.executionId === request.executionId && record.status === 'processing') {
+    return { kind: 'acquired', attempt: record.attempt, after: record.after }
+  }
+  if (record.digest !== request.digest) return 'key_reused'
+  const attempt = record.attempt + 1
+  switch (statusAt(record, now)) {
+    case 'processing':
+      return 'in_flight'
+    case 'completed':
+      return 'completed'
+    case 'failed':
+      return request.onFailed === 'replay' && record.head !== undefined ? 'failed' : { kind: 'acquired', attempt, after: 'failed' }
+    case 'unknown':
+      return request.onUnknown === 'refuse' ? 'unknown' : { kind: 'acquired', attempt, after: 'unknown' }
+  }
+}
+
+/** The record after a grant: a full lease from now, and no answer yet. */
+export function grant(record: KeptRecord | undefined, request: AcquireRequest, granted: Granted, now: number): KeptRecord {
+  const repeated = record?.executionId === request.executionId
+  return {
+    rule: record?.rule ?? request.rule,
+    owner: record?.owner ?? request.owner,
+    digest: record?.digest ?? request.digest,
+    digestFields: record?.digestFields ?? request.digestFields,
+    status: 'processing',
+    attempt: granted.attempt,
+    executionId: request.executionId,
+    after: granted.after,
+    duplicates: record === undefined ? 0 : record.duplicates + (repeated ? 0 : 1),
+    createdAt: record?.createdAt ?? now,
+    startedAt: now,
+    updatedAt: now,
+    leaseUntil: now + request.leaseMs,
+    // An unknown outcome is remembered for a ttl after the last sign of life.
+    expiresAt: now + request.leaseMs + request.ttlMs,
+    head: undefined,
+  }
+}
+
+/** Whether a refused acquire counts as a duplicate: not the execution's own echo, and a mismatch leaves no trace (G5). */
+export function isDuplicate(record: KeptRecord, request: AcquireRequest, refusal: Refusal): boolean {
+  return refusal !== 'key_reused' && record.executionId !== request.executionId
+}
+
+/** The renewed record, or undefined where the execution has lost its turn (G3, G6). */
+export function renew<R extends KeptRecord>(record: R | undefined, request: RenewRequest, now: number): R | undefined {
+  if (record === undefined || record.executionId !== request.executionId || statusAt(record, now) !== 'processing') return undefined
+  return { ...record, leaseUntil: now + request.leaseMs, expiresAt: now + request.leaseMs + request.ttlMs }
+}
+
+/** `ok` and `stale` change nothing; a record is what to write. */
+export function settle<R extends KeptRecord>(record: R | undefined, request: SettleRequest, now: number): R | SettleResult {
+  if (record === undefined || record.executionId !== request.executionId) return 'stale'
+  if (record.status === request.to) return 'ok'
+  // A lapsed lease is no bar: nobody else was granted, so the late answer is the answer.
+  if (record.status === 'completed' || record.status === 'failed') return 'stale'
+  const from = request.to === 'unknown' ? now : record.createdAt
+  const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs)
+  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head: request.response?.head }
+}
+
+/** A completed record always has an answer to replay (its body may be left out: `bodyStored: false`). */
+export function checkSettle(request: SettleRequest): void {
+  if (request.to === 'completed' && request.response === undefined) {
+    throw new TypeError('settling to completed needs the response')
+  }
+}
+
+export function viewOf(fingerprint: string, record: KeptRecord, now: number): RecordView {
+  const status = statusAt(record, now)
+  return {
+    fingerprint,
+    rule: record.rule,
+    owner: record.owner,
+    status,
+    attempt: record.attempt,
+    executionId: record.executionId,
+    duplicates: record.duplicates,
+    createdAt: record.createdAt,
+    startedAt: record.startedAt,
+    updatedAt: record.updatedAt,
+    expiresAt: record.expiresAt === Infinity ? undefined : record.expiresAt,
+    readAt: now,
+    leaseLeft: status === 'processing' ? record.leaseUntil - now : 0,
+    response: record.head,
+  }
+}
+
+interface Refused {
+  readonly view: RecordView
+  readonly digestFields: string
+  readonly body: Buffer
+}
+
+/** The refusal in the words of the interface. */
+export function refusalClaim(refusal: Refusal, { view, digestFields, body }: Refused): Claim {
+  switch (refusal) {
+    case 'key_reused':
+      return { kind: 'key_reused', record: view, digestFields }
+    case 'completed':
+    case 'failed':
+      if (view.response === undefined) throw new TypeError('a record to replay has no answer')
+      return { kind: refusal, record: view, response: { head: view.response, body } }
+    case 'in_flight':
+    case 'unknown':
+      return { kind: refusal, record: view }
+  }
+}

@@ -1,0 +1,120 @@
+// A real Redis server of a test's own: on a free port, in a directory of its own, gone at the end.
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const START_WITHIN_MS = 10_000
+const STOP_WITHIN_MS = 5000
+
+export class RedisServer {
+  readonly port: number
+  readonly #directory: string
+  readonly #settings: readonly string[]
+  #process: ChildProcess | undefined
+
+  private constructor(port: number, directory: string, settings: readonly string[]) {
+    this.port = port
+    this.#directory = directory
+    this.#settings = settings
+  }
+
+  /** A server that keeps its appends on disk, unless the settings (`['--appendonly', 'no']`) say otherwise. */
+  static async start(settings: readonly string[] = []): Promise<RedisServer> {
+    const server = await RedisServer.prepare(settings)
+    await server.restart()
+    return server
+  }
+
+  /** A free port with nothing on it yet; `restart` brings the server up. */
+  static async prepare(settings: readonly string[] = []): Promise<RedisServer> {
+    return new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'oncegate-redis-')), settings)
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  /** Ends the server, where it runs, and starts it on the same port and directory. */
+  async restart(): Promise<void> {
+    await this.#end('SIGTERM')
+    const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#directory, '--daemonize', 'no']
+    const child = spawn('redis-server', [...fixed, '--save', '', '--appendonly', 'yes', ...this.#settings], { stdio: 'ignore' })
+    this.#process = child
+    const orphaned = (): void => void child.kill('SIGKILL')
+    process.once('exit', orphaned)
+    child.once('close', () => process.off('exit', orphaned))
+    const failed = new Promise<never>((_, reject) => {
+      child.once('error', (error) => reject(new Error('redis-server could not be started; is it installed?', { cause: error })))
+      child.once('exit', (code) => reject(new Error(`redis-server ended at once, code ${code}`)))
+    })
+    failed.catch(() => undefined)
+    await Promise.race([this.#answers(), failed])
+    child.removeAllListeners('exit')
+  }
+
+  /** The server stands still: its connections are open, and nothing is answered. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT')
+  }
+
+  /** Ends the server as a power cut would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM')
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGCONT')
+    child.kill(signal)
+    const harder = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS)
+    await ended
+    clearTimeout(harder)
+  }
+
+  async #answers(): Promise<void> {
+    const endsAt = Date.now() + START_WITHIN_MS
+    while (!(await answersPing(this.port))) {
+      if (Date.now() > endsAt) throw new Error(`redis-server did not answer within ${START_WITHIN_MS} ms`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    const end = (answer: boolean): void => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('data', (data) => end(data.toString().startsWith('+PONG')))
+    socket.once('error', () => end(false))
+    socket.setTimeout(1000, () => end(false))
+  })
+}

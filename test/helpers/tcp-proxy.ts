@@ -1,0 +1,74 @@
+// A TCP proxy that breaks what passes through it, as a bad network does.
+import { once } from 'node:events'
+import type { Server, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+
+/** `hold`: nothing passes, either way (a black hole). `dropReplies`: requests pass, answers do not. */
+export type Fault = 'none' | 'hold' | 'dropReplies'
+
+export class TcpProxy {
+  fault: Fault = 'none'
+  delayMs = 0
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #onRequest: (() => void) | undefined
+
+  private constructor(targetPort: number) {
+    this.#server = createServer((client) => {
+      const target = connect(targetPort, '127.0.0.1')
+      this.#pipe(client, target, () => {
+        this.#onRequest?.()
+        return this.fault !== 'hold'
+      })
+      this.#pipe(target, client, () => this.fault === 'none')
+    })
+  }
+
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    return proxy
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('the proxy is closed')
+    return address.port
+  }
+
+  /** Resolves when the next bytes from a client have come, before they are passed on. */
+  nextRequest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRequest = () => {
+        this.#onRequest = undefined
+        resolve()
+      }
+    })
+  }
+
+  /** Breaks every connection. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close()
+    this.cut()
+    await once(this.#server, 'close')
+  }
+
+  #pipe(from: Socket, to: Socket, passes: () => boolean): void {
+    this.#sockets.add(from)
+    from.on('data', (data) => {
+      if (!passes()) return
+      if (this.delayMs > 0) setTimeout(() => to.write(data), this.delayMs)
+      else to.write(data)
+    })
+    from.on('error', () => undefined)
+    from.on('close', () => {
+      this.#sockets.delete(from)
+      to.destroy()
+    })
+  }
+}

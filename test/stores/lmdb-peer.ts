@@ -1,0 +1,71 @@
+// A second process on an LMDB directory: what the tests race against, ask and kill.
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { LmdbStore } from '../../src/stores/lmdb/lmdb-store.ts'
+import type { AcquireRequest, SettleRequest } from '../../src/stores/store.ts'
+import { within } from '../helpers/until.ts'
+import { acquireOf, responseOf } from './requests.ts'
+
+type Order =
+  | { verb: 'race'; fingerprints: string[] }
+  | { verb: 'acquire'; request: AcquireRequest }
+  | { verb: 'settle'; settle: SettleRequest; body: string }
+  | { verb: 'once'; request: AcquireRequest; settle: SettleRequest; body: string }
+
+const self = fileURLToPath(import.meta.url)
+
+export interface Peer {
+  readonly ready: Promise<void>
+  ask(order: Order): Promise<unknown>
+  kill(): Promise<void>
+}
+
+export function startPeer(directory: string): Peer {
+  const child: ChildProcess = fork(self, [directory], { serialization: 'advanced', execArgv: [] })
+  const answer = async (): Promise<unknown> => (await within('an answer of the peer', once(child, 'message'), 20_000))[0]
+  return {
+    ready: answer().then(() => undefined),
+    ask: (order) => {
+      child.send(order)
+      return answer()
+    },
+    kill: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+async function carryOut(store: LmdbStore, order: Order): Promise<unknown> {
+  switch (order.verb) {
+    case 'race': {
+      // A few at a time: one big batch would be one transaction, and the whole race one process's.
+      const won: string[] = []
+      for (let n = 0; n < order.fingerprints.length; n += 10) {
+        const some = order.fingerprints.slice(n, n + 10)
+        const claims = await Promise.all(some.map((fingerprint) => store.acquire(acquireOf(fingerprint))))
+        won.push(...some.filter((_, i) => claims[i]?.kind === 'acquired'))
+      }
+      return won
+    }
+    case 'acquire':
+      return (await store.acquire(order.request)).kind
+    case 'settle':
+      await store.settle({ ...order.settle, response: responseOf(order.body) })
+      return Date.now()
+    case 'once':
+      await store.acquire(order.request)
+      return store.settle({ ...order.settle, response: responseOf(order.body) })
+  }
+}
+
+if (process.argv[1] === self && process.argv[2] !== undefined) {
+  const store = new LmdbStore(process.argv[2], { timeoutMs: 10_000, warn: () => undefined })
+  process.on('message', (order: Order) => void carryOut(store, order).then((result) => process.send?.(result)))
+  process.on('disconnect', () => process.exit())
+  process.send?.('ready')
+}

@@ -1,0 +1,265 @@
+import t from 'tap'
+import { Redis } from 'ioredis'
+import type { Store } from '../../src/stores/store.ts'
+import { StoreUnavailable } from '../../src/stores/store.ts'
+import { openStore } from '../../src/stores/open-store.ts'
+import { RedisServer } from '../helpers/redis-server.ts'
+import { TcpProxy } from '../helpers/tcp-proxy.ts'
+import { until, within } from '../helpers/until.ts'
+import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
+import { latch, storeContract } from './store-contract.ts'
+
+const TIMEOUT_MS = 500
+const GRACE_MS = 200
+
+const server = await RedisServer.start()
+const bare = new Redis(server.url)
+t.teardown(async () => {
+  bare.disconnect()
+  await server.stop()
+})
+
+function open(port: number, warn: (message: string) => void = () => undefined, timeoutMs = TIMEOUT_MS): Promise<Store> {
+  return openStore(`redis://127.0.0.1:${port}`, { timeoutMs, warn })
+}
+
+/** A store that reaches the server through a network that can fail. */
+async function openThroughProxy(t: { teardown: (end: () => Promise<void>) => void }): Promise<{ store: Store; proxy: TcpProxy }> {
+  const proxy = await TcpProxy.start(server.port)
+  const store = await open(proxy.port)
+  t.teardown(async () => {
+    await store.close()
+    await proxy.stop()
+  })
+  return { store, proxy }
+}
+
+async function worksAgain(store: Store): Promise<void> {
+  await until('the store works again', () =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  )
+}
+
+t.test('the Redis store keeps the contract', async (t) => {
+  await storeContract(t, async () => ({ store: await open(server.port, undefined, 5000), peer: await open(server.port, undefined, 5000) }))
+})
+
+t.test(
+  'G7: every key has an expiry but the secret and what is kept for ever, and the keys of a fingerprint share one hash tag',
+  async (t) => {
+    await bare.flushall()
+    const store = await open(server.port)
+    t.teardown(() => store.close())
+    await store.secret('s')
+    const forever = acquireOf(newFingerprint(), { ttlMs: Infinity })
+    await store.acquire(forever)
+    for (let n = 0; n < 50; n++) {
+      const request = acquireOf(newFingerprint())
+      await store.acquire(request)
+      if (n % 5 === 0) await store.renew(renewOf(request))
+      if (n % 5 > 1) await store.settle(settleOf(request, (['completed', 'failed', 'unknown'] as const)[n % 3] ?? 'failed'))
+      if (n % 5 > 3) await store.acquire(acquireOf(request.fingerprint, { onUnknown: 'retry' }))
+    }
+    const keys = await bare.keys('*')
+    t.ok(keys.length > 50)
+    const endless: string[] = []
+    for (const key of keys) {
+      if ((await bare.pttl(key)) === -1) endless.push(key)
+      if (key !== 'oncegate:secret') t.match(key, /^oncegate:\{[A-Za-z0-9_-]+\}(:lease)?$/)
+    }
+    t.same(endless.sort(), ['oncegate:secret', `oncegate:{${forever.fingerprint}}`].sort())
+    // The scripts name all that they touch in KEYS: a user who may touch nothing else can run them.
+    await bare.call('ACL', ['SETUSER', 'narrow', 'on', '>pw', '~oncegate:*', '&oncegate:*', '+@all'])
+    const narrow = await openStore(`redis://narrow:pw@127.0.0.1:${server.port}`, { timeoutMs: TIMEOUT_MS, warn: () => undefined })
+    const request = acquireOf(newFingerprint())
+    t.equal((await narrow.acquire(request)).kind, 'acquired')
+    t.equal(await narrow.settle(settleOf(request, 'completed')), 'ok')
+    await narrow.close()
+  },
+)
+
+t.test('a claim whose record was evicted is in flight for everybody else, and its own execution gets it back', async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const request = acquireOf(newFingerprint())
+  await store.acquire(request)
+  await bare.del(`oncegate:{${request.fingerprint}}`)
+  const claim = await store.acquire(acquireOf(request.fingerprint, { onUnknown: 'retry' }))
+  t.match(claim, { kind: 'in_flight', record: { status: 'processing', executionId: request.executionId, rule: 'pay' } })
+  t.equal(await bare.exists(`oncegate:{${request.fingerprint}}`), 0, 'nothing was written without a claim')
+  t.equal((await store.acquire(request)).kind, 'acquired')
+  t.equal(await store.settle(settleOf(request, 'completed')), 'ok')
+})
+
+t.test('SCRIPT FLUSH again and again is invisible', async (t) => {
+  const store = await open(server.port, undefined, 5000)
+  const flusher = setInterval(() => void bare.script('FLUSH'), 5)
+  t.teardown(async () => {
+    clearInterval(flusher)
+    await store.close()
+  })
+  const once = async (): Promise<string> => {
+    const request = acquireOf(newFingerprint())
+    const claim = await store.acquire(request)
+    return `${claim.kind} ${await store.settle(settleOf(request, 'completed'))} ${(await store.acquire(acquireOf(request.fingerprint))).kind}`
+  }
+  const seen = new Set<string>()
+  for (let round = 0; round < 40; round++) {
+    for (const end of await Promise.all(Array.from({ length: 50 }, once))) seen.add(end)
+  }
+  t.same([...seen], ['acquired ok completed'])
+})
+
+t.test('a server that stands still: every call is refused in time, and it works again afterwards', async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const watched = acquireOf(newFingerprint())
+  await store.acquire(watched)
+  server.pause()
+  const began = Date.now()
+  const request = acquireOf(newFingerprint())
+  const verbs: (() => Promise<unknown>)[] = [
+    () => store.acquire(request),
+    () => store.renew(renewOf(request)),
+    () => store.settle(settleOf(request, 'failed')),
+    () => store.read('f'),
+    () => store.readResponse('f'),
+    () => store.secret('s'),
+    () => store.ping(),
+    () => store.watch('f', () => undefined),
+  ]
+  const calls = Array.from({ length: 400 }, (_, n) => verbs[n % verbs.length]?.() ?? Promise.resolve())
+  const results = await Promise.allSettled(calls)
+  const took = Date.now() - began
+  t.ok(took <= TIMEOUT_MS + GRACE_MS, `${took} ms`)
+  t.ok(results.every((result) => result.status === 'rejected' && result.reason instanceof StoreUnavailable))
+  const later = Date.now()
+  await t.rejects(store.acquire(request), StoreUnavailable)
+  t.ok(Date.now() - later <= TIMEOUT_MS + GRACE_MS)
+  server.resume()
+  await worksAgain(store)
+  t.equal((await store.acquire(acquireOf(newFingerprint()))).kind, 'acquired')
+})
+
+t.test('a black hole that ends, with no connection reset, is noticed and left', async (t) => {
+  const { store, proxy } = await openThroughProxy(t)
+  const request = acquireOf(newFingerprint())
+  await store.acquire(request)
+  const heard = latch()
+  await store.watch(request.fingerprint, heard.open)
+  proxy.fault = 'hold'
+  await t.rejects(within('a refusal', store.ping(), TIMEOUT_MS + GRACE_MS), StoreUnavailable)
+  await bare.publish('unrelated', '')
+  const other = await open(server.port)
+  await other.settle(settleOf(request, 'completed'))
+  await other.close()
+  proxy.fault = 'none'
+  await worksAgain(store)
+  await t.resolves(within('the watcher is told of what it missed', heard.opened))
+})
+
+t.test('a connection cut in mid-command, 100 times: every call ends in time, and no key is left without expiry', async (t) => {
+  const { store, proxy } = await openThroughProxy(t)
+  const seen = new Set<string>()
+  for (let round = 0; round < 100; round++) {
+    await worksAgain(store)
+    const arrived = proxy.nextRequest()
+    const calls = Array.from({ length: 5 }, () => store.acquire(acquireOf(newFingerprint())))
+    void arrived.then(() => (round % 2 ? proxy.cut() : setImmediate(() => proxy.cut())))
+    for (const result of await within('the end of all calls', Promise.allSettled(calls), TIMEOUT_MS + GRACE_MS)) {
+      if (result.status === 'rejected' && !(result.reason instanceof StoreUnavailable)) t.fail(String(result.reason))
+      seen.add(result.status)
+    }
+  }
+  t.ok(seen.has('rejected'), [...seen].join(' '))
+  await worksAgain(store)
+  t.equal((await store.acquire(acquireOf(newFingerprint()))).kind, 'acquired')
+  for (const key of await bare.keys('oncegate:*:lease')) t.not(await bare.pttl(key), -1)
+})
+
+t.test('an acquire whose reply was lost, sent again, finds its own claim', async (t) => {
+  const { store, proxy } = await openThroughProxy(t)
+  const request = acquireOf(newFingerprint())
+  await store.ping()
+  proxy.fault = 'dropReplies'
+  await t.rejects(store.acquire(request), StoreUnavailable)
+  proxy.fault = 'none'
+  t.equal(await bare.get(`oncegate:{${request.fingerprint}}:lease`), request.executionId, 'the claim was made')
+  await worksAgain(store)
+  t.same(await store.acquire(request), { kind: 'acquired', attempt: 1, after: 'none' })
+  t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
+})
+
+t.test('a settle whose reply was lost, sent again, is ok', async (t) => {
+  const { store, proxy } = await openThroughProxy(t)
+  const request = acquireOf(newFingerprint())
+  await store.acquire(request)
+  proxy.fault = 'dropReplies'
+  await t.rejects(store.settle(settleOf(request, 'completed', { response: responseOf('kept') })), StoreUnavailable)
+  proxy.fault = 'none'
+  await worksAgain(store)
+  t.equal(await store.settle(settleOf(request, 'completed')), 'ok')
+  t.equal((await store.readResponse(request.fingerprint))?.body.toString(), 'kept')
+})
+
+t.test('watchers hear of settlings after their connection was cut, and are told to look when it is back', async (t) => {
+  const { store, proxy } = await openThroughProxy(t)
+  const request = acquireOf(newFingerprint())
+  await store.acquire(request)
+  let calls = 0
+  await store.watch(request.fingerprint, () => calls++)
+  proxy.cut()
+  await until('told to look', () => calls > 0)
+  const before = calls
+  const other = await open(server.port)
+  await other.settle(settleOf(request, 'completed'))
+  await other.close()
+  await until('told of the settling', () => calls > before)
+  t.ok(calls > before)
+})
+
+t.test('a gateway starts while the server is down, refuses at once, and works when it comes up', async (t) => {
+  const late = await RedisServer.prepare()
+  const warnings: string[] = []
+  const began = Date.now()
+  const store = await open(late.port, (message) => warnings.push(message))
+  t.teardown(async () => {
+    await store.close()
+    await late.stop()
+  })
+  await t.rejects(store.acquire(acquireOf(newFingerprint())), StoreUnavailable)
+  t.ok(Date.now() - began < TIMEOUT_MS + GRACE_MS)
+  await until('a warning', () => warnings.length > 0)
+  t.match(warnings, [/out of reach/])
+  await late.restart()
+  await worksAgain(store)
+  const request = acquireOf(newFingerprint())
+  t.equal((await store.acquire(request)).kind, 'acquired')
+  await late.kill()
+  await t.rejects(store.read(request.fingerprint), StoreUnavailable)
+  await late.restart()
+  await worksAgain(store)
+  t.equal(await store.settle(settleOf(request, 'completed')), 'ok', 'the first call after a restart, and the record was on disk')
+})
+
+t.test('the operator is warned of a server that may forget, once, and of no other', async (t) => {
+  const cases = [
+    { settings: [], expected: [] },
+    { settings: ['--maxmemory-policy', 'allkeys-lru'], expected: [/allkeys-lru/] },
+    { settings: ['--appendonly', 'no'], expected: [/nothing on disk/] },
+  ]
+  for (const { settings, expected } of cases) {
+    const forgetful = await RedisServer.start(settings)
+    const warnings: string[] = []
+    const store = await open(forgetful.port, (message) => warnings.push(message))
+    if (expected.length > 0) await until('a warning', () => warnings.length > 0)
+    for (let n = 0; n < 5; n++) await store.ping()
+    t.equal(warnings.length, expected.length)
+    t.match(warnings, expected)
+    await store.close()
+    await forgetful.stop()
+  }
+})

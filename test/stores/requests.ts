@@ -1,0 +1,45 @@
+// Requests to a store, as the tests write them: only what matters is named.
+import { createHash, randomBytes } from 'node:crypto'
+import { v7 } from 'uuid'
+import type { StoredResponse } from '../../src/model/stored-response.ts'
+import type { AcquireRequest, RenewRequest, SettleRequest } from '../../src/stores/store.ts'
+
+export function newFingerprint(): string {
+  return randomBytes(24).toString('base64url')
+}
+
+export function acquireOf(fingerprint: string, more: Partial<AcquireRequest> = {}): AcquireRequest {
+  return {
+    fingerprint,
+    executionId: v7(),
+    rule: 'pay',
+    owner: 'owner-1',
+    digest: 'digest-1',
+    digestFields: 'fields-1',
+    leaseMs: 30_000,
+    ttlMs: 60_000,
+    onFailed: 'retry',
+    onUnknown: 'refuse',
+    ...more,
+  }
+}
+
+export function settleOf(acquired: AcquireRequest, to: SettleRequest['to'], more: Partial<SettleRequest> = {}): SettleRequest {
+  const { fingerprint, executionId, ttlMs, leaseMs } = acquired
+  const request = { fingerprint, executionId, to, ttlMs, keepAtLeastMs: leaseMs, ...more }
+  return to === 'completed' && !('response' in more) ? { ...request, response: responseOf('done') } : request
+}
+
+export function renewOf({ fingerprint, executionId, leaseMs, ttlMs }: AcquireRequest): RenewRequest {
+  return { fingerprint, executionId, leaseMs, ttlMs }
+}
+
+export function responseOf(
+  content: string | Buffer,
+  headers: readonly string[] = ['content-type', 'text/plain'],
+  status = 200,
+): StoredResponse {
+  const body = Buffer.from(content as string)
+  const bodyHash = createHash('sha256').update(body).digest('hex')
+  return { head: { status, headers, bodyHash, bodyBytes: body.length, bodyStored: true }, body }
+}
