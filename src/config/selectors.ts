@@ -27,7 +27,7 @@ const EXPECTED = `expected one of ${[...SPELLINGS, ...Object.keys(WHOLE)].join('
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Never part of what a fingerprint may read: hop-by-hop (RFC 9110 7.6.1), and what the gateway drops as its own. */
-const UNREADABLE: ReadonlySet<string> = new Set([
+export const UNREADABLE_HEADERS: ReadonlySet<string> = new Set([
   ...[
     'connection',
     'keep-alive',
@@ -102,7 +102,7 @@ function token(text: string, name: string): string {
 
 function headerName(text: string, rest: string): string {
   const name = token(text, nameAfterDot(text, rest)).toLowerCase()
-  if (!UNREADABLE.has(name)) return name
+  if (!UNREADABLE_HEADERS.has(name)) return name
   throw new SelectorError(
     `"${text}" can never be read`,
     'hop-by-hop headers and those that the gateway itself sets are not part of a request',
