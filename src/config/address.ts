@@ -4,6 +4,7 @@ import type { Address } from './gateway-config.ts'
 
 export const ADDRESS_EXPECTED = 'expected host:port, [ipv6]:port, :port (every interface) or a port (this machine only)'
 
+const EVERYWHERE: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 const HOST_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/
 
 /** Undefined where the text is no address. A port alone stays on this machine, as the default does; `:port` opens it to all. */
@@ -21,8 +22,7 @@ export function parseAddress(text: string | number): Address | undefined {
 /** Whether listening on both cannot work: the same port, and the same host or one that means every interface. */
 export function addressesCollide(one: Address, other: Address): boolean {
   if (one.port !== other.port || one.port === 0) return false
-  const everywhere = (host: string): boolean => host === '0.0.0.0' || host === '::'
-  return one.host === other.host || everywhere(one.host) || everywhere(other.host)
+  return one.host === other.host || EVERYWHERE.has(one.host) || EVERYWHERE.has(other.host)
 }
 
 /** An address, a block of them (`10.0.0.0/8`), or one of the names that Fastify knows. */

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { adviceForKey } from './known-keys.ts'
+import { valueAt } from './plain-values.ts'
 import { showPlace, type Finding, type Place } from './mistakes.ts'
 
 type Issue = z.core.$ZodIssue
@@ -18,7 +19,7 @@ export function explainIssues(issues: readonly Issue[], root: unknown): Finding[
 }
 
 function explain(issue: Issue, root: unknown, base: Place): Finding[] {
-  const place = [...base, ...(issue.path as (string | number)[])]
+  const place = [...base, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
@@ -120,14 +121,4 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'boolean') return String(value)
   return KINDS[typeof value] ?? typeof value
-}
-
-/** What the document holds at a place, own properties only. */
-export function valueAt(root: unknown, place: Place): unknown {
-  let value = root
-  for (const step of place) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-    value = (value as Record<string | number, unknown>)[step]
-  }
-  return value
 }

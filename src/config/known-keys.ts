@@ -2,6 +2,7 @@
 import { didYouMean } from './did-you-mean.ts'
 import { configJsonSchema, type JsonSchema } from './json-schema.ts'
 import type { Place } from './mistakes.ts'
+import { asList, asMapping, isMapping } from './plain-values.ts'
 
 /** The keys that a mapping at this place may have. */
 export function keysAt(place: Place): string[] {
@@ -23,7 +24,7 @@ function homesOf(key: string, schema: JsonSchema, place: string): string[] {
   return withBranches(schema).flatMap((branch) => {
     const properties = objectIn(branch, 'properties') ?? {}
     const below = Object.entries(properties).flatMap(([name, child]) =>
-      homesOf(key, asSchema(child), place === '' ? name : `${place}.${name}`),
+      homesOf(key, asMapping(child), place === '' ? name : `${place}.${name}`),
     )
     const items = objectIn(branch, 'items')
     const inside = items === undefined ? [] : homesOf(key, items, `${place}[]`)
@@ -41,19 +42,15 @@ function childrenOf(schema: JsonSchema, step: string | number): JsonSchema[] {
 
 function propertyOf(schema: JsonSchema, name: string): JsonSchema | undefined {
   const properties = objectIn(schema, 'properties')
-  return properties !== undefined && Object.hasOwn(properties, name) ? asSchema(properties[name]) : undefined
+  return properties !== undefined && Object.hasOwn(properties, name) ? asMapping(properties[name]) : undefined
 }
 
 function withBranches(schema: JsonSchema): JsonSchema[] {
-  const branches = Array.isArray(schema['anyOf']) ? schema['anyOf'] : []
-  return [schema, ...branches.flatMap((branch) => withBranches(asSchema(branch)))]
+  const branches = asList(schema['anyOf'])
+  return [schema, ...branches.flatMap((branch) => withBranches(asMapping(branch)))]
 }
 
 function objectIn(schema: JsonSchema, key: string): JsonSchema | undefined {
   const found = schema[key]
-  return typeof found === 'object' && found !== null ? asSchema(found) : undefined
-}
-
-function asSchema(value: unknown): JsonSchema {
-  return typeof value === 'object' && value !== null ? (value as JsonSchema) : {}
+  return isMapping(found) ? found : undefined
 }

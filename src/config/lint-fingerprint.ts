@@ -3,7 +3,8 @@ import { didYouMean } from './did-you-mean.ts'
 import { pathsOf } from './lint-order.ts'
 import type { Finding, Place } from './mistakes.ts'
 import { readPattern } from './path-patterns.ts'
-import { asMapping, asTexts, isMapping, type RuleView } from './rule-view.ts'
+import { asMapping, asTexts, isMapping } from './plain-values.ts'
+import { type RuleView } from './rule-view.ts'
 import { parseSelector, type Selector } from './selectors.ts'
 
 interface Part {
@@ -20,9 +21,10 @@ export function lintFingerprint(rule: RuleView): { mistakes: Finding[]; warnings
   if (fingerprint === undefined) return { mistakes: rule.settings['mode'] === 'off' ? [] : [missing(rule)], warnings: [] }
   if (!isMapping(fingerprint)) return { mistakes: [], warnings: [] }
   const parts = Object.entries(fingerprint).map(([name, value]) => readPart(name, value, [...rule.placeOf('fingerprint'), name]))
-  const digest = ['digest', 'owner'].map((setting) => readPart(setting, { from: rule.settings[setting] }, rule.placeOf(setting), []))
+  const owner = readPart('owner', { from: rule.settings['owner'] }, rule.placeOf('owner'), [])
+  const digest = asTexts(rule.settings['digest']).map((text, n) => readPart('digest', text, [...rule.placeOf('digest'), n]))
   return {
-    mistakes: [...lintVariety(rule, parts), ...lintKey(parts), ...[...parts, ...digest].flatMap((part) => lintParams(rule, part))],
+    mistakes: [...lintVariety(rule, parts), ...lintKey(parts), ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part))],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
   }
 }
@@ -93,9 +95,11 @@ function lintKey(parts: readonly Part[]): Finding[] {
 }
 
 function lintParams(rule: RuleView, part: Part): Finding[] {
-  const patterns = pathsOf(rule).map((pattern) => ({ pattern, reading: readPattern(pattern) }))
-  const known = patterns.map(({ pattern, reading }) => ({ pattern, params: 'params' in reading ? reading.params : [] }))
   const written = asMapping(rule.settings['match'])['path'] !== undefined
+  const known = (written ? pathsOf(rule) : ['']).map((pattern) => {
+    const reading = readPattern(pattern)
+    return { pattern, params: 'params' in reading ? reading.params : [] }
+  })
   // Every pattern was refused: that is mistake enough.
   if (known.length === 0) return []
   return part.selectors.flatMap(({ selector, place }): Finding[] => {

@@ -1,7 +1,8 @@
 // Rules beside each other: names that stand twice, rules that an earlier one always hides.
 import type { Finding } from './mistakes.ts'
 import { covers, readPattern } from './path-patterns.ts'
-import { asMapping, asTexts, type RuleView } from './rule-view.ts'
+import { asMapping, asTexts } from './plain-values.ts'
+import { type RuleView } from './rule-view.ts'
 
 export function lintOrder(rules: readonly RuleView[]): Finding[] {
   return [...lintNames(rules), ...rules.flatMap((rule, n) => lintReach(rule, rules.slice(0, n)))]

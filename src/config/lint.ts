@@ -1,10 +1,10 @@
 // What the shape cannot tell: whether the parts of a configuration make sense together.
 import { addressesCollide, parseAddress } from './address.ts'
-import { valueAt } from './check-shape.ts'
 import { lintFingerprint } from './lint-fingerprint.ts'
 import { lintOrder } from './lint-order.ts'
 import type { Finding, Place } from './mistakes.ts'
-import { asList, asMapping, viewRules, type RuleView } from './rule-view.ts'
+import { asList, asMapping, valueAt } from './plain-values.ts'
+import { viewRules, type RuleView } from './rule-view.ts'
 import { DURATION_PATTERN, parseDuration } from './units.ts'
 
 export interface Lint {

@@ -52,6 +52,9 @@ function coversSegments(outer: readonly string[], inner: readonly string[]): boo
 /** Equal but for the names of the parameters; patterns of their own are compared as text. */
 function sameShape(one: string, other: string): boolean {
   if (one.includes('(') || other.includes('(')) return one === other
-  const shape = (segment: string): string => segment.replaceAll(/:\w+/g, ':')
-  return shape(one) === shape(other)
+  return withoutNames(one) === withoutNames(other)
+}
+
+function withoutNames(segment: string): string {
+  return segment.replaceAll(/:\w+/g, ':')
 }

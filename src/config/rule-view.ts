@@ -1,8 +1,6 @@
 // Rules as written, with `defaults` under them, before anything is known to be right.
 import type { Place } from './mistakes.ts'
-import { valueAt } from './check-shape.ts'
-
-export type Mapping = Readonly<Record<string, unknown>>
+import { asList, asMapping, isMapping, valueAt, type Mapping } from './plain-values.ts'
 
 export interface RuleView {
   readonly place: Place
@@ -11,7 +9,7 @@ export interface RuleView {
   /** The rule over the defaults; every value unchecked. */
   readonly settings: Mapping
   /** Where a setting was written: in the rule or in `defaults`. */
-  placeOf(setting: string): Place
+  readonly placeOf: (setting: string) => Place
 }
 
 /** Guards POST and PATCH that carry an `Idempotency-Key`; in force where a file has no rules. */
@@ -57,21 +55,4 @@ function withoutRenamed(defaults: Mapping, own: Mapping): Mapping {
   return Object.fromEntries(
     Object.entries(defaults).map(([outcome, list]) => [outcome, asList(list).filter((status) => !named.has(status))]),
   )
-}
-
-export function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function asMapping(value: unknown): Mapping {
-  return isMapping(value) ? value : {}
-}
-
-/** A list, or one entry standing for a list of one. */
-export function asList(value: unknown): unknown[] {
-  return value === undefined ? [] : Array.isArray(value) ? (value as unknown[]) : [value]
-}
-
-export function asTexts(value: unknown): string[] {
-  return asList(value).filter((entry) => typeof entry === 'string')
 }

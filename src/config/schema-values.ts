@@ -75,8 +75,8 @@ export const ownerSelector = selectorThat(({ source }) =>
       },
 ).describe('Whose record it is: header.<name>, cookie.<name> or ip')
 
-export const ignoredSelector = selectorThat((selector) =>
-  (selector.source === 'body' && selector.path !== undefined) || (selector.source === 'query' && selector.name !== undefined)
+export const ignoredSelector = selectorThat((ignored) =>
+  (ignored.source === 'body' && ignored.path !== undefined) || (ignored.source === 'query' && ignored.name !== undefined)
     ? undefined
     : { message: 'digestIgnore takes only body.<path> and query.<name>', hint: 'to leave out other things, name what counts in digest' },
 ).describe('A field that may differ: body.<path> or query.<name>')

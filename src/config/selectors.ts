@@ -20,31 +20,24 @@ export class SelectorError extends Error {
 }
 
 const SPELLINGS = ['body', 'body.<path>', 'header.<name>', 'query', 'query.<name>', 'path.<param>', 'cookie.<name>'] as const
-const WHOLE = { method: 'method', 'url.path': 'urlPath', host: 'host', ip: 'ip' } as const
-const EXPECTED = `expected one of ${[...SPELLINGS, ...Object.keys(WHOLE)].join(', ')}`
+const WHOLE = ['method', 'url.path', 'host', 'ip'] as const
+const EXPECTED = `expected one of ${[...SPELLINGS, ...WHOLE].join(', ')}`
 
 /** RFC 9110 5.6.2: what header and cookie names are made of. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Never part of what a fingerprint may read: hop-by-hop (RFC 9110 7.6.1), and what the gateway drops as its own. */
-export const UNREADABLE_HEADERS: ReadonlySet<string> = new Set([
-  ...[
-    'connection',
-    'keep-alive',
-    'proxy-authenticate',
-    'proxy-authorization',
-    'proxy-connection',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-  ],
-  ...['idempotency-fingerprint', 'idempotency-replayed', 'idempotency-execution', 'idempotency-attempt', 'idempotency-unguarded'],
-])
+export const UNREADABLE_HEADERS: ReadonlySet<string> = new Set(
+  (
+    'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade ' +
+    'idempotency-fingerprint idempotency-replayed idempotency-execution idempotency-attempt idempotency-unguarded'
+  ).split(' '),
+)
 
 /** Reads one selector; throws a SelectorError that says what is wrong and what was probably meant. */
 export function parseSelector(text: string): Selector {
-  if (Object.hasOwn(WHOLE, text)) return { source: WHOLE[text as keyof typeof WHOLE] }
+  if (text === 'url.path') return { source: 'urlPath' }
+  if (text === 'method' || text === 'host' || text === 'ip') return { source: text }
   const source = /^[^.[]*/.exec(text)?.[0] ?? ''
   const rest = text.slice(source.length)
   switch (source) {
@@ -122,7 +115,7 @@ function unknownSource(text: string, source: string, rest: string): SelectorErro
   const sources = ['body', 'header', 'query', 'path', 'cookie']
   if (source === '$') return new SelectorError(`"${text}" has no source`, `write body${rest}`)
   if (source === 'url' || source === 'uri') return new SelectorError(`unknown selector "${text}"`, 'did you mean "url.path"?')
-  const near = didYouMean(source, rest === '' ? [...sources, ...Object.keys(WHOLE)] : sources)
+  const near = didYouMean(source, rest === '' ? [...sources, ...WHOLE] : sources)
   const hint = near === undefined ? EXPECTED : near.replace(/"\?$/, `${rest}"?`)
   return new SelectorError(`unknown selector source "${source === '' ? text : source}"`, hint)
 }

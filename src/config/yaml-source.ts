@@ -1,6 +1,7 @@
 // The YAML text as values, with the line and column of each: syntax, variables, places.
-import { LineCounter, isAlias, isMap, isPair, isScalar, isSeq, parseDocument, visit, type Document, type Node, type Scalar } from 'yaml'
+import { LineCounter, isScalar, parseDocument, visit, type Alias, type Document, type Scalar } from 'yaml'
 import { showPlace, type Finding, type Mistake, type Place } from './mistakes.ts'
+import { nodeAt, offsetOf } from './yaml-places.ts'
 import { expandVariables, type Environment } from './variables.ts'
 
 export interface YamlSource {
@@ -91,67 +92,10 @@ function aliasesAreFew(document: Document, report: (offset: number, message: str
     document.toJS({ maxAliasCount: MAX_ALIASES })
     return true
   } catch (error) {
-    let first = 0
-    visit(document, {
-      Alias(_, node) {
-        first = node.range?.[0] ?? 0
-        return visit.BREAK
-      },
-    })
-    report(first, `not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
+    const aliases: Alias[] = []
+    visit(document, { Alias: (_, node) => void aliases.push(node) })
+    const guilty = aliases.find((alias) => alias.resolve(document) === undefined) ?? aliases[0]
+    report(guilty?.range?.[0] ?? 0, `not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
     return false
   }
-}
-
-/** The offset of the place, or of the nearest thing around it that is there. */
-function offsetOf(document: Document, place: Place, at: 'key' | 'value'): number {
-  for (let depth = place.length; depth >= 0; depth--) {
-    const here = place.slice(0, depth)
-    const node = at === 'key' && depth === place.length ? keyAt(document, here) : nodeAt(document, here)
-    if (node?.range) return node.range[0]
-  }
-  return 0
-}
-
-function nodeAt(document: Document, place: Place): Node | undefined {
-  let node: unknown = document.contents
-  for (const step of place) {
-    if (isAlias(node)) node = node.resolve(document)
-    if (isSeq(node)) node = node.items[Number(step)]
-    else node = pairOf(document, node, step)?.value
-  }
-  return asNode(node)
-}
-
-function keyAt(document: Document, place: Place): Node | undefined {
-  const last = place.at(-1)
-  if (last === undefined) return undefined
-  let parent: unknown = nodeAt(document, place.slice(0, -1))
-  if (isAlias(parent)) parent = parent.resolve(document)
-  return isSeq(parent) ? nodeAt(document, place) : asNode(pairOf(document, parent, last)?.key)
-}
-
-/** The pair itself, or one that stands in a mapping merged by `<<`. */
-function pairOf(document: Document, map: unknown, key: string | number): { key: unknown; value: unknown } | undefined {
-  if (!isMap(map)) return undefined
-  const pairs = map.items.filter((item) => isPair(item))
-  const keyOf = (pair: { key: unknown }): unknown => (isScalar(pair.key) ? pair.key.value : pair.key)
-  const own = pairs.find((pair) => keyOf(pair) === String(key))
-  if (own !== undefined) return own
-  for (const pair of pairs.filter((pair) => isMergeKey(keyOf(pair)))) {
-    const merged = isSeq(pair.value) ? pair.value.items : [pair.value]
-    for (const item of merged) {
-      const found = pairOf(document, isAlias(item) ? item.resolve(document) : item, key)
-      if (found !== undefined) return found
-    }
-  }
-  return undefined
-}
-
-function isMergeKey(key: unknown): boolean {
-  return key === '<<' || (typeof key === 'symbol' && key.description === '<<')
-}
-
-function asNode(value: unknown): Node | undefined {
-  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : undefined
 }
