@@ -24,9 +24,16 @@ export function lintFingerprint(rule: RuleView): { mistakes: Finding[]; warnings
   const owner = readPart('owner', { from: rule.settings['owner'] }, rule.placeOf('owner'), [])
   const digest = asTexts(rule.settings['digest']).map((text, n) => readPart('digest', text, [...rule.placeOf('digest'), n]))
   return {
-    mistakes: [...lintVariety(rule, parts), ...lintKey(parts), ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part))],
+    mistakes: [...lintNames(parts), ...lintVariety(rule, parts), ...lintKey(parts), ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part))],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
   }
+}
+
+/** The one name that the schema library passes over in silence. */
+function lintNames(parts: readonly Part[]): Finding[] {
+  return parts
+    .filter(({ name }) => name === '__proto__')
+    .map(({ place }) => ({ place, at: 'key', message: 'a part cannot have this name', hint: 'choose another one' }))
 }
 
 function missing({ label, place }: RuleView): Finding {

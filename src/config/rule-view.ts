@@ -26,16 +26,19 @@ export function viewRules(root: unknown): RuleView[] {
   const defaults = asMapping(valueAt(root, ['defaults']))
   const written = valueAt(root, ['rules'])
   const rules = Array.isArray(written) ? (written as unknown[]) : [BUILT_IN_RULE]
-  return rules.map((rule, n) => {
-    const own = asMapping(rule)
+  return rules.flatMap((rule, n) => {
+    // What is no mapping is the shape check's to report.
+    if (!isMapping(rule)) return []
+    const own = rule
     const place = Array.isArray(written) ? ['rules', n] : []
-    return {
+    const view: RuleView = {
       place,
       label: typeof own['name'] === 'string' ? own['name'] : `number ${n + 1}`,
       settings: overDefaults(own, defaults),
       placeOf: (setting) =>
         Object.hasOwn(own, setting) || !Object.hasOwn(defaults, setting) ? [...place, setting] : ['defaults', setting],
     }
+    return [view]
   })
 }
 
