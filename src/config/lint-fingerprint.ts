@@ -24,7 +24,12 @@ export function lintFingerprint(rule: RuleView): { mistakes: Finding[]; warnings
   const owner = readPart('owner', { from: rule.settings['owner'] }, rule.placeOf('owner'), [])
   const digest = asTexts(rule.settings['digest']).map((text, n) => readPart('digest', text, [...rule.placeOf('digest'), n]))
   return {
-    mistakes: [...lintNames(parts), ...lintVariety(rule, parts), ...lintKey(parts), ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part))],
+    mistakes: [
+      ...lintNames(parts),
+      ...lintVariety(rule, parts),
+      ...lintKey(parts),
+      ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part)),
+    ],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
   }
 }

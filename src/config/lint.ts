@@ -47,7 +47,8 @@ function addressAt(root: unknown, key: string, port: number): ReturnType<typeof 
 }
 
 function warnOfStore(root: unknown): Finding[] {
-  if (valueAt(root, ['store']) !== 'memory:') return []
+  const store = valueAt(root, ['store'])
+  if (store !== 'memory:' && store !== 'memory') return []
   return [
     {
       place: ['store'],

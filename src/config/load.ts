@@ -105,8 +105,12 @@ function positionOf({ line, column }: Mistake): string {
   return `${line}:${column}`
 }
 
-/** By line, each once: a mistake in `defaults` is found by every rule that takes it. */
+/** By line, each once: a mistake in `defaults` or under an alias is met again in every rule that takes it. */
 function inOrder(mistakes: readonly Mistake[]): Mistake[] {
-  const once = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]))
+  const once = new Map<string, Mistake>()
+  for (const mistake of mistakes) {
+    const key = `${positionOf(mistake)} ${mistake.message}`
+    if (!once.has(key)) once.set(key, mistake)
+  }
   return [...once.values()].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
 }

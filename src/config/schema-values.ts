@@ -88,7 +88,9 @@ export const pathPattern = checked((text) => {
     : undefined
 }, 'a route pattern like /tasks/:taskId or /files/*')
 
-export const storeUrl = checked(checkStoreUrl, 'a store like lmdb:./data or redis://host')
+export const storeUrl = checked(checkStoreUrl, 'a store like lmdb:./data or redis://host').transform((text) =>
+  text === 'memory' ? 'memory:' : text,
+)
 
 export function address(description: string) {
   return z

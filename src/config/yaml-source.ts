@@ -27,8 +27,9 @@ export function readYaml(text: string, file: string | undefined, env: Environmen
     const { line, col } = lines.linePos(offset)
     return { file, line: Math.max(line, 1), column: Math.max(col, 1), path, message, hint }
   }
-  for (const error of [...document.errors, ...document.warnings])
-    mistakes.push(mistakeAt(error.pos[0], '', plain(error.code, error.message)))
+  for (const error of [...document.errors, ...document.warnings]) {
+    mistakes.push(mistakeAt(error.pos[0], '', plain(error.code, error.message), HINTS[error.code]))
+  }
   const texts = new Map<Scalar, string>()
   if (mistakes.length === 0) {
     expandScalars(document, env, texts, (node, message, hint) => mistakes.push(mistakeAt(node.range?.[0] ?? 0, '', message, hint)))
@@ -50,6 +51,13 @@ export function readYaml(text: string, file: string | undefined, env: Environmen
       return true
     },
   }
+}
+
+/** For the mistakes that YAML makes easy. */
+const HINTS: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'a text that ends with a colon or holds ": " needs quotes',
+  UNEXPECTED_TOKEN: 'a text that starts with one of [ { * & ! | > % @ ` needs quotes',
+  TAB_AS_INDENT: 'indent with spaces',
 }
 
 function plain(code: string, message: string): string {
