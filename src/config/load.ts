@@ -64,15 +64,15 @@ interface Shape {
   readonly checked: CheckedConfig | undefined
 }
 
-/** A variable's value is read as YAML would, unless a text is wanted there: a secret of digits stays a secret. */
+/** A variable's value is read as YAML would, unless that does not fit and its text does: a secret of digits stays a secret. */
 function checkShape(source: YamlSource, overrides: Overrides): Shape {
   for (;;) {
     const root = withOverrides(source.read(), overrides)
     const result = configSchema.safeParse(root)
     if (result.success) return { root, shape: [], checked: result.data }
     const shape = explainIssues(result.error.issues, root)
-    const kept = shape.filter(({ place, at }) => at === 'value' && source.keepText(place))
-    if (kept.length === 0) return { root, shape, checked: undefined }
+    const reread = shape.filter(({ place, at }) => at === 'value' && source.readOtherwise(place))
+    if (reread.length === 0) return { root, shape, checked: undefined }
   }
 }
 

@@ -12,8 +12,8 @@ export interface YamlSource {
   /** The document as plain values. */
   read(): unknown
   locate(finding: Finding): Mistake
-  /** Reads a variable's value at this place as text from now on, though YAML would make a number of it; false: it is none. */
-  keepText(place: Place): boolean
+  /** Takes a variable's value at this place as text where it was taken as number or so, or the reverse; false: nothing to try. */
+  readOtherwise(place: Place): boolean
 }
 
 /** How many times an alias may be followed in total, so that a small file cannot become a huge value. */
@@ -30,9 +30,9 @@ export function readYaml(text: string, file: string | undefined, env: Environmen
   for (const error of [...document.errors, ...document.warnings]) {
     mistakes.push(mistakeAt(error.pos[0], '', plain(error.code, error.message), HINTS[error.code]))
   }
-  const texts = new Map<Scalar, string>()
+  const otherReadings = new Map<Scalar, unknown>()
   if (mistakes.length === 0) {
-    expandScalars(document, env, texts, (node, message, hint) => mistakes.push(mistakeAt(node.range?.[0] ?? 0, '', message, hint)))
+    expandScalars(document, env, otherReadings, (node, message, hint) => mistakes.push(mistakeAt(node.range?.[0] ?? 0, '', message, hint)))
   }
   const broken =
     document.errors.length > 0 ||
@@ -43,12 +43,11 @@ export function readYaml(text: string, file: string | undefined, env: Environmen
     broken,
     read: () => (document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown) ?? {},
     locate: ({ place, at, message, hint }) => mistakeAt(offsetOf(document, place, at), showPlace(place), message, hint),
-    keepText: (place) => {
+    readOtherwise: (place) => {
       const node = nodeAt(document, place)
-      const kept = isScalar(node) ? texts.get(node) : undefined
-      if (kept === undefined || !isScalar(node) || node.value === kept) return false
-      node.value = kept
-      return true
+      if (!isScalar(node) || !otherReadings.has(node)) return false
+      node.value = otherReadings.get(node)
+      return otherReadings.delete(node)
     },
   }
 }
@@ -56,7 +55,7 @@ export function readYaml(text: string, file: string | undefined, env: Environmen
 /** For the mistakes that YAML makes easy. */
 const HINTS: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a text that ends with a colon or holds ": " needs quotes',
-  UNEXPECTED_TOKEN: 'a text that starts with one of [ { * & ! | > % @ ` needs quotes',
+  UNEXPECTED_TOKEN: 'a text that starts with one of [ { * & ! | > % @ ` needs quotes, and so does ${NAME} between { and }',
   TAB_AS_INDENT: 'indent with spaces',
 }
 
@@ -68,7 +67,7 @@ function plain(code: string, message: string): string {
 function expandScalars(
   document: Document,
   env: Environment,
-  texts: Map<Scalar, string>,
+  otherReadings: Map<Scalar, unknown>,
   report: (node: Scalar, message: string, hint: string) => void,
 ): void {
   visit(document, {
@@ -78,9 +77,11 @@ function expandScalars(
       if (expanded === undefined) return
       for (const { message, hint } of expanded.problems) report(node, message, hint)
       node.value = expanded.text
-      if (!expanded.whole || node.type !== 'PLAIN' || expanded.problems.length > 0) return
-      node.value = retyped(document, expanded.text)
-      texts.set(node, expanded.text)
+      if (!expanded.whole || expanded.problems.length > 0) return
+      const [text, typed] = [expanded.text, retyped(document, expanded.text)]
+      // Quotes ask for a text, but between { and } a variable cannot do without them.
+      node.value = node.type === 'PLAIN' ? typed : text
+      if (typed !== text) otherReadings.set(node, node.type === 'PLAIN' ? text : typed)
     },
   })
 }

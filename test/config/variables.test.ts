@@ -15,7 +15,7 @@ const mistakes = (text: string, env: Record<string, string> = {}) => {
   }
 }
 const constant = (value: string, env: Record<string, string> = {}): unknown =>
-  load(`rules: [{ name: one, fingerprint: { a: { value: ${value} }, b: ip } }]`, env).rules[0]?.fingerprint['a']
+  load(`rules:\n  - name: one\n    fingerprint:\n      b: ip\n      a:\n        value: ${value}`, env).rules[0]?.fingerprint['a']
 
 t.test('a variable is replaced, alone or inside a text', async (t) => {
   t.equal(load('store: redis://${HOST}:${PORT:-6379}', { HOST: 'r' }).store, 'redis://r:6379')
@@ -38,6 +38,15 @@ t.test('where a text is wanted, a value of digits stays one', async (t) => {
   t.equal(load('secret: ${SECRET}', { SECRET: '0012345' }).secret, '0012345')
   t.equal(load('secret: ${SECRET}', { SECRET: 'null' }).secret, 'null')
   t.equal(load('secret: ${SECRET:-}', {}).secret, '')
+})
+
+t.test('between braces, where a variable needs quotes, a number is still a number', async (t) => {
+  const rule = load('rules: [{ name: one, fingerprint: { a: ip }, inFlight: { status: "${S}", maxWait: "${W}" } }]', { S: '409', W: '5s' })
+    .rules[0]
+  t.match(rule?.inFlight, { status: 409, maxWait: 5000 })
+  t.match(mistakes('rules: [{ name: one, fingerprint: { a: ip }, inFlight: { status: ${S} } }]', { S: '409' }), [
+    { hint: /so does \$\{NAME\} between/ },
+  ])
 })
 
 t.test('a value cannot change the structure', async (t) => {
