@@ -183,3 +183,18 @@ t.test('what is odd but works is a warning with its place', async (t) => {
   ])
   t.equal(warnings.length, 4)
 })
+
+t.test('a mistake that an alias repeats is shown once, where it was written first', async (t) => {
+  const text =
+    'upstream: http://a\ndefaults: { inFlight: &m { maxWait: soon } }\nrules: [{ name: one, fingerprint: { a: ip }, inFlight: { <<: *m } }]\n'
+  try {
+    loadConfig({ text, env: {} })
+    t.fail('it loaded')
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    t.same(
+      error.mistakes.map(({ path }) => path),
+      ['defaults.inFlight.maxWait'],
+    )
+  }
+})

@@ -79,3 +79,7 @@ t.test('what is no variable is a mistake', async (t) => {
 t.test('a bad value of a variable is blamed where the variable stands', async (t) => {
   t.match(mistakes('storeTimeout: ${T}', { T: '30' }), [{ line: 2, column: 15, message: /expected a duration/ }])
 })
+
+t.test('keys are no place for variables', async (t) => {
+  t.match(mistakes('${A}: memory', { A: 'store' }), [{ line: 2, column: 1, message: 'unknown key "${A}"' }])
+})
