@@ -5,6 +5,7 @@ import type { PartSetting, UpstreamSetting } from './schema.ts'
 /** Durations are milliseconds, sizes bytes. The names are those of the file. */
 export interface RuleConfig {
   readonly name: string
+  /** No paths: every path. */
   readonly match: { readonly methods: readonly string[]; readonly paths: readonly string[] }
   readonly upstream: UpstreamSetting
   /** `none`, or selectors of which the first present wins. */

@@ -1,0 +1,75 @@
+// A checked document becomes the configuration: every default filled in, every file's path made absolute, all of it frozen.
+import { resolveFrom } from './config-files.ts'
+import type { GatewayConfig, RuleConfig } from './gateway-config.ts'
+import { viewRules, type RuleView } from './rule-view.ts'
+import { ruleSchema, type CheckedConfig, type UpstreamSetting } from './schema.ts'
+
+const MINUTE = 60_000
+const MIB = 1024 ** 2
+
+export function buildConfig(checked: CheckedConfig, root: unknown, configFile: string | undefined): GatewayConfig {
+  if (checked.upstream === undefined) throw new Error('a configuration without upstream was not refused')
+  const finish = (upstream: UpstreamSetting): UpstreamSetting => ({
+    connectTimeout: 5000,
+    ...upstream,
+    url: new URL(upstream.url).origin,
+    ...(upstream.ca === undefined ? {} : { ca: resolveFrom(configFile, upstream.ca) }),
+  })
+  const upstream = finish(checked.upstream)
+  return deepFreeze({
+    listen: checked.listen,
+    admin: checked.admin,
+    upstream,
+    store: checked.store,
+    storeTimeout: checked.storeTimeout,
+    secret: checked.secret,
+    statusPath: checked.statusPath,
+    cors: checked.cors,
+    trustProxy: checked.trustProxy,
+    tls: checked.tls && { cert: resolveFrom(configFile, checked.tls.cert), key: resolveFrom(configFile, checked.tls.key) },
+    shutdownGrace: checked.shutdownGrace,
+    rules: viewRules(root).map((view) => buildRule(view, upstream, finish)),
+  })
+}
+
+/** The rule is checked once more, now with the defaults under it, so that every value comes from the schema. */
+function buildRule(view: RuleView, upstream: UpstreamSetting, finish: (upstream: UpstreamSetting) => UpstreamSetting): RuleConfig {
+  const { match, owner, ...rule } = ruleSchema.parse({ inFlight: {}, replayHeaders: {}, ...view.settings })
+  if (rule.inFlight === undefined || rule.replayHeaders === undefined) throw new Error('unreachable: both were given')
+  return {
+    name: rule.name,
+    match: { methods: match.methods, paths: listOf(match.path) },
+    upstream: rule.upstream === undefined ? upstream : finish(rule.upstream),
+    owner: owner === 'none' ? owner : owner === undefined ? ['header.authorization'] : listOf(owner),
+    fingerprint: rule.fingerprint ?? {},
+    digest: rule.digest,
+    digestIgnore: rule.digestIgnore ?? [],
+    inFlight: rule.inFlight,
+    outcome: rule.outcome ?? {},
+    replayHeaders: rule.replayHeaders,
+    onFailed: rule.onFailed ?? 'retry',
+    onUnknown: rule.onUnknown ?? 'refuse',
+    onMissing: rule.onMissing ?? 'refuse',
+    onStoreError: rule.onStoreError ?? 'refuse',
+    onDisconnect: rule.onDisconnect ?? 'continue',
+    ttl: rule.ttl ?? 24 * 60 * MINUTE,
+    lease: rule.lease ?? MINUTE / 2,
+    timeout: rule.timeout ?? 10 * MINUTE,
+    maxBody: rule.maxBody ?? MIB,
+    maxResult: rule.maxResult ?? 8 * MIB,
+    mode: rule.mode ?? 'enforce',
+  }
+}
+
+function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return []
+  return typeof value === 'string' ? [value] : value
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) deepFreeze(inner)
+  }
+  return value
+}

@@ -1,0 +1,61 @@
+// Rules beside each other: names that stand twice, rules that an earlier one always hides.
+import type { Finding } from './mistakes.ts'
+import { covers, readPattern } from './path-patterns.ts'
+import { asMapping, asTexts } from './plain-values.ts'
+import { type RuleView } from './rule-view.ts'
+
+export function lintOrder(rules: readonly RuleView[]): Finding[] {
+  return [...lintNames(rules), ...rules.flatMap((rule, n) => lintReach(rule, rules.slice(0, n)))]
+}
+
+function lintNames(rules: readonly RuleView[]): Finding[] {
+  const seen = new Set<unknown>()
+  return rules.flatMap(({ settings, place }) => {
+    const name = settings['name']
+    const twice = typeof name === 'string' && seen.has(name)
+    seen.add(name)
+    if (!twice) return []
+    return [
+      {
+        place: [...place, 'name'],
+        at: 'value',
+        message: `another rule is already named "${name}"`,
+        hint: 'the name is part of every fingerprint',
+      } as const,
+    ]
+  })
+}
+
+/** The first rule that matches guards the request: one whose every method and path is taken before it never does. */
+function lintReach(rule: RuleView, earlier: readonly RuleView[]): Finding[] {
+  const takers = new Set<string>()
+  for (const method of methodsOf(rule)) {
+    for (const path of pathsOf(rule)) {
+      const taker = earlier.find((other) => methodsOf(other).includes(method) && pathsOf(other).some((outer) => covers(outer, path)))
+      if (taker === undefined) return []
+      takers.add(`"${taker.label}"`)
+    }
+  }
+  if (takers.size === 0) return []
+  const names = [...takers].join(' and ')
+  const message = `rule "${rule.label}" can never match: ${names} before it ${takers.size === 1 ? 'takes' : 'take'} all its requests`
+  return [
+    {
+      place: [...rule.place, 'match'],
+      at: 'key',
+      message,
+      hint: 'the first rule that matches guards the request: put the narrower rule first',
+    },
+  ]
+}
+
+function methodsOf({ settings }: RuleView): string[] {
+  const methods = asMapping(settings['match'])['methods']
+  return methods === undefined ? ['POST', 'PATCH'] : asTexts(methods)
+}
+
+/** The valid patterns of a rule. */
+export function pathsOf({ settings }: RuleView): string[] {
+  const path = asMapping(settings['match'])['path']
+  return path === undefined ? ['/*'] : asTexts(path).filter((pattern) => 'params' in readPattern(pattern))
+}

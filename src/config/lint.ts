@@ -1,0 +1,97 @@
+// What the shape cannot tell: whether the parts of a configuration make sense together.
+import { addressesCollide, parseAddress } from './address.ts'
+import { lintFingerprint } from './lint-fingerprint.ts'
+import { lintOrder } from './lint-order.ts'
+import type { Finding, Place } from './mistakes.ts'
+import { asList, asMapping, valueAt } from './plain-values.ts'
+import { viewRules, type RuleView } from './rule-view.ts'
+import { DURATION_PATTERN, parseDuration } from './units.ts'
+
+export interface Lint {
+  readonly mistakes: readonly Finding[]
+  readonly warnings: readonly Finding[]
+}
+
+/** Looks at a document of which nothing is known to be right; what the shape check reports, it passes over. */
+export function lint(root: unknown): Lint {
+  const rules = viewRules(root)
+  const fingerprints = rules.map(lintFingerprint)
+  return {
+    mistakes: [
+      ...lintAddresses(root),
+      ...lintOrder(rules),
+      ...fingerprints.flatMap(({ mistakes }) => mistakes),
+      ...rules.flatMap(lintOutcome),
+    ],
+    warnings: [...warnOfStore(root), ...fingerprints.flatMap(({ warnings }) => warnings), ...rules.flatMap(warnOfTimes)],
+  }
+}
+
+function lintAddresses(root: unknown): Finding[] {
+  const [listen, admin] = [addressAt(root, 'listen', 8080), addressAt(root, 'admin', 9080)]
+  if (listen === undefined || admin === undefined || !addressesCollide(listen, admin)) return []
+  const place = valueAt(root, ['admin']) === undefined ? ['listen'] : ['admin']
+  return [
+    {
+      place,
+      at: 'value',
+      message: 'listen and admin are the same port',
+      hint: 'health is served on a port of its own, which clients cannot reach',
+    },
+  ]
+}
+
+function addressAt(root: unknown, key: string, port: number): ReturnType<typeof parseAddress> {
+  const value = valueAt(root, [key])
+  return typeof value === 'string' || typeof value === 'number' ? parseAddress(value) : value === undefined ? parseAddress(port) : undefined
+}
+
+function warnOfStore(root: unknown): Finding[] {
+  const store = valueAt(root, ['store'])
+  if (store !== 'memory:' && store !== 'memory') return []
+  return [
+    {
+      place: ['store'],
+      at: 'value',
+      message: 'records in memory are lost at a restart, and no other gateway sees them',
+      hint: 'for more than a trial use lmdb:./data or redis://host',
+    },
+  ]
+}
+
+/** A status in two lists of one rule. */
+function lintOutcome({ settings, placeOf }: RuleView): Finding[] {
+  const seen = new Map<unknown, string>()
+  const findings: Finding[] = []
+  for (const [outcome, list] of Object.entries(asMapping(settings['outcome']))) {
+    for (const [n, status] of asList(list).entries()) {
+      const other = seen.get(status)
+      const place = [...placeOf('outcome'), outcome, n]
+      if (other !== undefined && other !== outcome)
+        findings.push({ place, at: 'value', message: `${String(status)} is already in ${other}`, hint: 'a status means one thing' })
+      seen.set(status, outcome)
+    }
+  }
+  return findings
+}
+
+function warnOfTimes({ settings, placeOf }: RuleView): Finding[] {
+  const lease = durationOf(settings['lease'])
+  const timeout = durationOf(settings['timeout'] ?? '10m')
+  const findings: Finding[] = []
+  const warn = (place: Place, message: string, hint: string): void => void findings.push({ place, at: 'value', message, hint })
+  if (lease !== undefined && timeout !== undefined && lease >= timeout) {
+    warn(
+      placeOf('lease'),
+      'the lease is not shorter than timeout',
+      'it is renewed while an execution runs, and says only how soon a dead gateway is noticed: 30s is enough for any timeout',
+    )
+  }
+  if (lease !== undefined && lease < 1000)
+    warn(placeOf('lease'), 'a lease under 1s is lost by a short pause of the gateway', 'take some seconds')
+  return findings
+}
+
+function durationOf(value: unknown): number | undefined {
+  return typeof value === 'string' && DURATION_PATTERN.test(value) ? parseDuration(value) : undefined
+}

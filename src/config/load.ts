@@ -1,0 +1,116 @@
+// From a YAML file, the environment and the flags to a frozen GatewayConfig, or to all the mistakes at once.
+import { buildConfig } from './build-config.ts'
+import { explainIssues } from './check-shape.ts'
+import { lintFiles, readConfigFile } from './config-files.ts'
+import type { GatewayConfig } from './gateway-config.ts'
+import { lint } from './lint.ts'
+import { ConfigError, showPlace, type Finding, type Mistake } from './mistakes.ts'
+import { isMapping } from './plain-values.ts'
+import { configSchema, type CheckedConfig } from './schema.ts'
+import type { Environment } from './variables.ts'
+import { readYaml, type YamlSource } from './yaml-source.ts'
+
+/** What flags say over the file. */
+export interface Overrides {
+  /** Replaces the URL only: `ca` and the other settings of the file's upstream stay. */
+  readonly upstream?: string | undefined
+  readonly listen?: string | undefined
+  readonly admin?: string | undefined
+  readonly store?: string | undefined
+}
+
+export interface LoadOptions {
+  /** Without file and text, the defaults and the built-in rule. */
+  readonly file?: string | undefined
+  /** The file's text, where it was read already; `file` is then only its name. */
+  readonly text?: string | undefined
+  readonly env: Environment
+  readonly overrides?: Overrides | undefined
+}
+
+export interface LoadedConfig {
+  readonly config: GatewayConfig
+  /** Odd, but no reason not to start. */
+  readonly warnings: readonly Mistake[]
+  /** The file's text, for the code frames of the warnings. */
+  readonly text: string
+}
+
+/** Throws a ConfigError that holds every mistake. */
+export function loadConfig({ file, text: given, env, overrides = {} }: LoadOptions): LoadedConfig {
+  const text = given ?? (file === undefined ? '' : textOf(file))
+  const source = readYaml(text, file, env)
+  if (source.broken) throw new ConfigError(source.mistakes, text)
+  const { root, shape, checked } = checkShape(source, overrides)
+  const sense = lint(root)
+  const place = (findings: readonly Finding[]): Mistake[] =>
+    inOrder(findings.map((finding) => locate(finding, source, { file, given, overrides })))
+  const mistakes = place([...shape, ...lintUpstream(root), ...sense.mistakes, ...lintFiles(root, file)])
+  const known = source.mistakes.map(positionOf)
+  const all = [...source.mistakes, ...mistakes.filter((mistake) => !known.includes(positionOf(mistake)))]
+  if (all.length > 0 || checked === undefined) throw new ConfigError(inOrder(all), text)
+  return { config: buildConfig(checked, root, file), warnings: place(sense.warnings), text }
+}
+
+function textOf(file: string): string {
+  const read = readConfigFile(file)
+  if ('text' in read) return read.text
+  throw new ConfigError([{ file, line: undefined, column: undefined, path: '', message: read.error, hint: undefined }], '')
+}
+
+interface Shape {
+  readonly root: unknown
+  readonly shape: readonly Finding[]
+  readonly checked: CheckedConfig | undefined
+}
+
+/** A variable's value is read as YAML would, unless that does not fit and its text does: a secret of digits stays a secret. */
+function checkShape(source: YamlSource, overrides: Overrides): Shape {
+  for (;;) {
+    const root = withOverrides(source.read(), overrides)
+    const result = configSchema.safeParse(root)
+    if (result.success) return { root, shape: [], checked: result.data }
+    const shape = explainIssues(result.error.issues, root)
+    const reread = shape.filter(({ place, at }) => at === 'value' && source.readOtherwise(place))
+    if (reread.length === 0) return { root, shape, checked: undefined }
+  }
+}
+
+function withOverrides(root: unknown, overrides: Overrides): unknown {
+  if (!isMapping(root)) return root
+  const { upstream, ...plain } = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined))
+  if (upstream === undefined) return { ...root, ...plain }
+  return { ...root, ...plain, upstream: isMapping(root['upstream']) ? { ...root['upstream'], url: upstream } : upstream }
+}
+
+function lintUpstream(root: unknown): Finding[] {
+  if (!isMapping(root) || root['upstream'] !== undefined) return []
+  const hint = 'say where your API listens: upstream: http://127.0.0.1:3000 in the file, or --upstream URL'
+  return [{ place: ['upstream'], at: 'value', message: '"upstream" is missing', hint }]
+}
+
+function locate(
+  finding: Finding,
+  source: YamlSource,
+  from: { file: string | undefined; given: string | undefined; overrides: Overrides },
+): Mistake {
+  const [key] = finding.place
+  const flagged = (['upstream', 'listen', 'admin', 'store'] as const).find((name) => name === key && from.overrides[name] !== undefined)
+  const nowhere = { line: undefined, column: undefined, path: showPlace(finding.place), message: finding.message, hint: finding.hint }
+  if (flagged !== undefined) return { file: `--${flagged}`, ...nowhere }
+  return from.file === undefined && from.given === undefined ? { file: undefined, ...nowhere } : source.locate(finding)
+}
+
+function positionOf({ line, column }: Mistake): string {
+  return `${line}:${column}`
+}
+
+/** By line, each once: a mistake in `defaults` or under an alias is met again in every rule that takes it. */
+function inOrder(mistakes: readonly Mistake[]): Mistake[] {
+  const once = new Map<string, Mistake>()
+  for (const mistake of mistakes) {
+    const key = `${positionOf(mistake)} ${mistake.message}`
+    if (!once.has(key)) once.set(key, mistake)
+  }
+  return [...once.values()].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
+}

@@ -1,0 +1,227 @@
+// Every kind of mistake is reported once, at its exact line and column, with advice.
+import t from 'tap'
+import { loadConfig } from '../../src/config/load.ts'
+import { ConfigError, formatMistakes, type Mistake } from '../../src/config/mistakes.ts'
+
+function mistakesOf(text: string, env: Record<string, string> = {}): readonly Mistake[] {
+  try {
+    loadConfig({ file: 'gate.yaml', text, env })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes
+    throw error
+  }
+}
+
+/** A case's text holds one `¦` per mistake, right before the place to blame. */
+function check(name: string, marked: string, ...expected: { says: RegExp; hint?: RegExp }[]): void {
+  t.test(name, async (t) => {
+    const places = marked.split('\n').flatMap((line, n) =>
+      line
+        .split('¦')
+        .slice(0, -1)
+        .map((_, nth, before) => ({ line: n + 1, column: before.slice(0, nth + 1).join('').length + 1 })),
+    )
+    const mistakes = mistakesOf(marked.replaceAll('¦', ''))
+    t.same(
+      mistakes.map(({ line, column }) => ({ line, column })),
+      places,
+      formatMistakes(mistakes),
+    )
+    for (const [n, { says, hint }] of expected.entries()) {
+      t.match(mistakes[n]?.message, says)
+      if (hint !== undefined) t.match(mistakes[n]?.hint, hint)
+    }
+  })
+}
+
+const rule = (body: string): string =>
+  `upstream: http://a\nrules:\n  - name: one\n    match: { path: /x }\n    fingerprint: { id: body.id }\n    ${body}\n`
+const part = (value: string): string =>
+  `upstream: http://a\nrules:\n  - name: one\n    match: { path: '/t/:id/*' }\n    fingerprint: { id: ${value} }\n`
+
+// Syntax
+check('a key that stands twice', 'upstream: http://a\n¦upstream: http://b\n', { says: /stands here twice/ })
+check('text that is no YAML', 'upstream: http://a\nlisten: [::1]¦:80\n', { says: /not valid YAML/, hint: /needs quotes/ })
+check('a document that is no mapping', '¦- upstream\n', { says: /expected a mapping, got a list/ })
+check('an alias without an anchor', 'upstream: http://a\ndefaults: ¦*gone\n', { says: /Unresolved alias/i })
+check(
+  'an alias bomb',
+  `a: &a [${'x,'.repeat(20)}x]\nb: &b [¦*a,${'*a,'.repeat(20)}*a]\nc: &c [${'*b,'.repeat(20)}*b]\nd: [${'*c,'.repeat(20)}*c]\n`.replaceAll(
+    '"',
+    '',
+  ),
+  { says: /Excessive alias count/ },
+)
+
+check('a text that ends with a colon', 'upstream: http://a\nstore: ¦memory:\n', { says: /not valid YAML/, hint: /ends with a colon/ })
+
+// Keys
+check('an unknown key at the top', 'upstream: http://a\n¦lisen: 127.0.0.1:80\n', {
+  says: /unknown key "lisen"/,
+  hint: /did you mean "listen"\?/,
+})
+check('an unknown key in a rule', rule('¦onFaild: retry'), { says: /unknown key "onFaild"/, hint: /did you mean "onFailed"\?/ })
+check('an unknown key deep inside', rule('inFlight: { ¦maxwait: 3s }'), { says: /unknown key "maxwait"/, hint: /did you mean "maxWait"\?/ })
+check('an unknown key of a part', part('{ from: body, ¦optinal: true }'), {
+  says: /unknown key "optinal"/,
+  hint: /did you mean "optional"\?/,
+})
+check('a misspelt key is not also a missing one', part('{ ¦form: body }'), { says: /unknown key "form"/, hint: /did you mean "from"\?/ })
+check('a key of another level', 'upstream: http://a\n¦ttl: 5m\n', {
+  says: /unknown key "ttl"/,
+  hint: /belongs in defaults or in rules\[\]/,
+})
+check('a key of a later version', rule('¦exclusive: { by: [body.id] }'), { says: /unknown key "exclusive"/ })
+check('a part whose name no schema sees', 'upstream: http://a\nrules:\n  - { name: one, fingerprint: { id: body, ¦__proto__: ip } }\n', {
+  says: /cannot have this name/,
+})
+check(
+  'a merged mapping is blamed where it stands',
+  `upstream: http://a\ndefaults: { inFlight: &m { ¦stauts: 409 } }\nrules:\n  - name: one\n    fingerprint: { id: body.id }\n    inFlight: { <<: *m }\n`,
+  {
+    says: /unknown key "stauts"/,
+  },
+)
+
+// Values
+check('a number without a unit', rule('lease: ¦30'), { says: /expected a duration.*got a number/ })
+check('a unit that says two things', rule('maxBody: ¦10M'), { says: /expected a size/ })
+check('a size without a unit in a union', rule('ttl: ¦1 day'), { says: /expected "forever" or a duration/ })
+check('a timer that would fire at once', rule('timeout: ¦25d'), { says: /at most 24d/ })
+check('a lease of nothing', rule('lease: ¦0s'), { says: /at least 1ms/ })
+check('a word that is none of the choices', rule('onUnknown: ¦retri'), {
+  says: /expected "refuse" or "retry"/,
+  hint: /did you mean "retry"\?/,
+})
+check(
+  'a method in small letters',
+  'upstream: http://a\nrules:\n  - { name: one, match: { methods: [¦post] }, fingerprint: { id: body } }\n',
+  { says: /"POST"/, hint: /did you mean "POST"\?/ },
+)
+check('a status that no client would retry', rule('inFlight: { status: ¦200 }'), { says: /expected 425 or 409/ })
+check('a status that does not exist', rule('outcome: { failed: [500, ¦777] }'), { says: /at most 599/ })
+check('a status in two lists', rule('outcome: { completed: [409], failed: [¦409] }'), { says: /409 is already in completed/ })
+check('a setting left empty', rule('onFailed: ¦'), { says: /expected "retry" or "replay"/ })
+check('an upstream with a path', 'upstream: ¦http://a/v1\n', { says: /without a path/ })
+check('a path with no slash', 'upstream: http://a\nstatusPath: ¦status\n', { says: /expected a path like/ })
+check('no rule in the list', 'upstream: http://a\nrules: ¦[]\n', { says: /at least one rule/ })
+check('a rule without a name', 'upstream: http://a\nrules:\n  - ¦fingerprint: { id: body.id }\n', { says: /"name" is missing/ })
+check('a rule that is no mapping', 'upstream: http://a\nrules:\n  - ¦one\n', { says: /expected a mapping, got a text/ })
+check('an origin that no browser sends', 'upstream: http://a\ncors: { origins: [¦https://app.example/] }\n', { says: /expected an origin/ })
+check('a block that is no block', 'upstream: http://a\ntrustProxy: [¦10.0.0.0/40]\n', { says: /expected an address/ })
+check('a header that belongs to one connection', rule('replayHeaders: { add: [¦Connection] }'), { says: /never stored/ })
+
+// Selectors
+check('an unknown source', part('¦bdy.id'), { says: /unknown selector source "bdy"/, hint: /did you mean "body\.id"\?/ })
+check('a source of a later version', part('¦jwt.sub'), { says: /unknown selector source "jwt"/, hint: /expected one of body/ })
+check('the one wrong source of a list', part('{ from: [body.a, ¦hedder.b] }'), { says: /"hedder"/, hint: /"header\.b"/ })
+check('a JSONPath that is none', part("¦'body.items['"), { says: /not a valid JSONPath/ })
+check('a part of the wrong type', part('¦5'), { says: /expected a selector or a mapping, got a number/ })
+check('an owner that anybody could write', rule('owner: ¦body.user'), { says: /an owner is read from/ })
+check('the whole body as an ignored field', rule('digest: [body]\n    digestIgnore: [¦body]'), {
+  says: /takes only body\.<path> and query\.<name>/,
+})
+
+// Sense
+check('a parameter that the path has not', part('¦path.di'), {
+  says: /match\.path \/t\/:id\/\* has no parameter "di"/,
+  hint: /did you mean "id"\?/,
+})
+check('a parameter without any path', 'upstream: http://a\nrules:\n  - { name: one, fingerprint: { id: ¦path.id } }\n', {
+  says: /no match\.path with a parameter "id"/,
+})
+check(
+  'a parameter that one of the paths has not',
+  'upstream: http://a\nrules:\n  - { name: one, match: { path: [/a/:id, /b] }, fingerprint: { id: ¦path.id, b: body.b } }\n',
+  { says: /match\.path \/b has no parameter "id"/ },
+)
+check('a parameter in the digest', rule('digest: [body.a, ¦path.id]'), { says: /no parameter "id"/ })
+check('a rule without a fingerprint', 'upstream: http://a\nrules:\n  - ¦name: one\n', { says: /rule "one" has no fingerprint/ })
+check(
+  'a fingerprint of constants on one path',
+  'upstream: http://a\nrules:\n  - { name: one, match: { path: /x }, ¦fingerprint: { a: { value: 1 }, m: method } }\n',
+  { says: /no varying part/ },
+)
+check(
+  'a fingerprint of nothing on one path',
+  'upstream: http://a\nrules:\n  - { name: one, match: { path: [/x/:id, /y] }, ¦fingerprint: {} }\n',
+  { says: /no varying part.*to \/y/ },
+)
+check("a constant as the client's key", part('body.id, key: ¦{ value: k }'), { says: /cannot be a constant/ })
+check(
+  'two rules of one name',
+  'upstream: http://a\nrules:\n  - { name: one, match: { path: /x }, fingerprint: { id: body } }\n  - { name: ¦one, match: { path: /y }, fingerprint: { id: body } }\n',
+  { says: /already named "one"/ },
+)
+check(
+  'a pattern that no router takes',
+  "upstream: http://a\nrules:\n  - { name: one, match: { path: ¦'/x/:id(' }, fingerprint: { id: body } }\n",
+  { says: /not a route pattern/ },
+)
+check('a pattern with a query', 'upstream: http://a\nrules:\n  - { name: one, match: { path: ¦/x?a=1 }, fingerprint: { id: body } }\n', {
+  says: /ends before \? and #/,
+})
+
+const two = (first: string, second: string): string =>
+  `upstream: http://a\nrules:\n  - { name: one, match: ${first}, fingerprint: { id: body } }\n  - { name: two, ${second}, fingerprint: { id: body } }\n`
+check('the same path again', two('{ path: /x }', '¦match: { path: /x, methods: [POST] }'), { says: /"two" can never match: "one"/ })
+check('a path under a parameter', two('{ path: /t/:id }', '¦match: { path: /t/new }'), { says: /can never match/ })
+check('a path under a wildcard', two('{ path: /t/* }', '¦match: { path: [/t/:id/x, /t/y] }'), { says: /can never match/ })
+check('anything after everything', two('{}', '¦match: { path: /x }'), { says: /can never match/ })
+check('a narrower rule first', two('{ path: /t/new }', 'match: { path: /t/:id }'))
+check('another method', two('{ path: /x, methods: [POST] }', 'match: { path: /x, methods: [POST, PUT] }'))
+check('a pattern that takes less than its parameter', two("{ path: '/t/:id(\\\\d+)' }", 'match: { path: /t/:id }'))
+check(
+  'two rules that together hide a third',
+  'upstream: http://a\nrules:\n  - { name: one, match: { methods: [POST] }, fingerprint: { id: body } }\n  - { name: two, match: { methods: [PATCH] }, fingerprint: { id: body } }\n  - { name: three, ¦match: { path: /x }, fingerprint: { id: body } }\n',
+  { says: /"one" and "two" before it take/ },
+)
+
+// Addresses, stores, files
+check('an address without a port', 'upstream: http://a\nlisten: ¦localhost\n', { says: /expected host:port/ })
+check('a bare IPv6 address', "upstream: http://a\nlisten: ¦'::1:80'\n", { says: /expected host:port/ })
+check('a port over the last', 'upstream: http://a\nlisten: ¦127.0.0.1:70000\n', { says: /expected host:port/ })
+check('the same port twice', 'upstream: http://a\nlisten: :8080\nadmin: ¦127.0.0.1:8080\n', { says: /same port/ })
+check('an unknown store', 'upstream: http://a\nstore: ¦redsi://h\n', {
+  says: /unknown kind of store "redsi:\/\/"/,
+  hint: /did you mean "redis:\/\/"\?/,
+})
+check('a store of a later version', 'upstream: http://a\nstore: ¦postgres://h/db\n', {
+  says: /unknown kind of store/,
+  hint: /expected lmdb/,
+})
+check('a store without its kind', 'upstream: http://a\nstore: ¦memry\n', {
+  says: /starts with its kind/,
+  hint: /did you mean "memory"\?/,
+})
+check(
+  'certificates that are not there',
+  'upstream: http://a\ntls: { cert: ¦./no.pem, key: ¦./none.pem }\n',
+  { says: /no such file/ },
+  { says: /no such file/ },
+)
+check('no upstream', '¦listen: 127.0.0.1:1\n', { says: /"upstream" is missing/, hint: /--upstream/ })
+
+check(
+  'all mistakes at once, in the order of the file',
+  'listen: ¦nowhere\nupstream: http://a\n¦colour: red\nrules:\n  - name: one\n    match: { path: ¦nope }\n    ttl: ¦soon\n    fingerprint: { a: ¦path.z, b: ¦bdy }\n'.replace(
+    '¦path.z',
+    'ip',
+  ),
+)
+
+t.test('passwords are not repeated', async (t) => {
+  const text = 'upstream: http://a\nstore: "redsi://u:hunter2@h"\nsecret: [hunter2]\n'
+  const mistakes = mistakesOf(text)
+  t.equal(mistakes.length, 2)
+  t.notMatch(formatMistakes(mistakes, text), /hunter2/)
+})
+
+t.test('a mistake is shown as file:line:column with the line and a hint', async (t) => {
+  const text = 'upstream: http://a\nlisen: x\n'
+  t.equal(
+    formatMistakes(mistakesOf(text), text),
+    'gate.yaml:2:1: lisen: unknown key "lisen"\n    lisen: x\n    ^\n    hint: did you mean "listen"?',
+  )
+})
