@@ -45,8 +45,8 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
   const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })
   await secret.tryOnce()
-  const adminUrl = await admin.listen(config.admin)
-  const url = await traffic.listen(config.listen)
+  const adminUrl = await admin.listen({ ...config.admin })
+  const url = await traffic.listen({ ...config.listen })
 
   async function close(): Promise<void> {
     draining = true

@@ -1,6 +1,7 @@
 // `oncegate start`: the gateway, until SIGTERM or SIGINT.
 import closeWithGrace from 'close-with-grace'
-import { ConfigError, formatMistakes, loadConfig } from '../config/load.ts'
+import { loadConfig } from '../config/load.ts'
+import { ConfigError, formatMistakes } from '../config/mistakes.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
 import { startDemoAgent } from './demo-agent.ts'
@@ -25,7 +26,7 @@ export async function start(options: StartOptions): Promise<number | undefined> 
   } catch (error) {
     await demo?.close()
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(formatMistakes(error.mistakes))
+    process.stderr.write(`${formatMistakes(error.mistakes, error.text)}\n`)
     return 2
   }
   let gateway: Gateway

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
-import type { RouteMatch, Routes } from '../fingerprint/route.ts'
+import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
@@ -22,7 +22,7 @@ import { isStatusPath, statusRoute } from './status-route.ts'
 
 export interface ProxyRoutes {
   readonly gate: Gate
-  readonly routes: Routes
+  readonly routes: (method: string, path: string) => RouteMatch
   readonly rules: ReadonlyMap<string, Rule>
   /** Undefined until the store has given the deployment's secret. */
   readonly keys: () => FingerprintKeys | undefined
@@ -46,8 +46,6 @@ interface Result {
   readonly rule?: string
   readonly fingerprint?: string
 }
-
-type Matched = Extract<RouteMatch, { kind: 'matched' }>
 
 export interface Incoming {
   readonly raw: IncomingMessage

@@ -16,6 +16,9 @@ import type { Exchange } from './exchange.ts'
 import { wholeSeconds } from './problem-response.ts'
 import { requestParts } from './request-parts.ts'
 
+/** A status page's path says nothing of the one that was guarded. */
+const NO_PATH = { params: {} }
+
 const FINGERPRINT_AND_PAGE = /^\/([A-Za-z0-9_-]{20,64})(\/result)?\/?$/
 
 export interface StatusRoute {
@@ -77,7 +80,7 @@ async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: s
 function isOwner(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): boolean {
   const rule = route.rules.get(record.rule)
   if (rule === undefined) return false
-  const tag = ownerTag(rule, requestParts(exchange, passedOn(exchange.raw.rawHeaders), Buffer.alloc(0)), keys)
+  const tag = ownerTag(rule, requestParts(exchange, passedOn(exchange.raw.rawHeaders), Buffer.alloc(0)), NO_PATH, keys)
   if (tag === undefined || tag.length !== record.owner.length) return false
   return timingSafeEqual(Buffer.from(tag), Buffer.from(record.owner))
 }

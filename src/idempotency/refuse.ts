@@ -1,5 +1,5 @@
 // The refusals that a record's state calls for.
-import { differingFields } from '../fingerprint/digest.ts'
+import { differingFields } from '../fingerprint/digest-fields.ts'
 import { problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
 import type { StoredResponse } from '../model/stored-response.ts'

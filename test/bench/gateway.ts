@@ -6,7 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { startRedis } from '../helpers/redis-server.ts'
+import { RedisServer } from '../helpers/redis-server.ts'
 import { load, median } from './load.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
@@ -47,7 +47,7 @@ function post(path: string, key: (n: number) => string): (n: number) => string {
 
 async function main(): Promise<void> {
   spawn('taskset', ['-pc', OTHER_CORE, String(process.pid)], { stdio: 'ignore' })
-  const redis = await startRedis()
+  const redis = await RedisServer.start()
   spawn('taskset', ['-apc', OTHER_CORE, String(redis.pid)], { stdio: 'ignore' })
   const upstream = await node(OTHER_CORE, [here('bench-upstream.js')])
   const bare = await node(GATEWAY_CORE, [here('bare-proxy.js'), upstream.url])

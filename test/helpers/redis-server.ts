@@ -34,6 +34,10 @@ export class RedisServer {
     return new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'oncegate-redis-')), settings)
   }
 
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
   get url(): string {
     return `redis://127.0.0.1:${this.port}`
   }

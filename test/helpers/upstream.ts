@@ -109,21 +109,3 @@ export function latch(): { open: () => void; opened: Promise<void> } {
   const opened = new Promise<void>((resolve) => (open = resolve))
   return { open, opened }
 }
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-/** Resolves when `condition` holds; rejects after `limitMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 5000): Promise<void> {
-  const end = performance.now() + limitMs
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`not within ${limitMs} ms: ${condition.toString()}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
