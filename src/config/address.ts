@@ -1,6 +1,10 @@
 // Addresses to listen on and to trust, as people write them.
 import { isIP, isIPv4, isIPv6 } from 'node:net'
-import type { Address } from './gateway-config.ts'
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
 
 export const ADDRESS_EXPECTED = 'expected host:port, [ipv6]:port, :port (every interface) or a port (this machine only)'
 

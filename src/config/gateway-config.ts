@@ -1,4 +1,5 @@
 // The configuration as the rest of the gateway reads it: every default filled in, frozen.
+import type { Address } from './address.ts'
 import type { OutcomePatterns } from '../model/outcome.ts'
 import type { PartSetting, UpstreamSetting } from './schema.ts'
 
@@ -36,10 +37,7 @@ export interface RuleConfig {
   readonly mode: 'enforce' | 'off'
 }
 
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
+export type { Address } from './address.ts'
 
 export interface GatewayConfig {
   readonly listen: Address

@@ -1,5 +1,5 @@
 // Durations and sizes mean one thing or are refused.
-import fc from 'fast-check'
+import { assert, property, stringMatching } from 'fast-check'
 import t from 'tap'
 import { DURATION_PATTERN, SIZE_PATTERN, parseDuration, parseSize } from '../../src/config/units.ts'
 
@@ -30,9 +30,9 @@ for (const text of ['10', '10M', '10K', '10mb', '10MIB', '10KB', '10 MiB', '-1B'
 }
 
 t.test('what is accepted is one number and one unit that the other kind has not', async () => {
-  const text = fc.stringMatching(/^[0-9.eE+ -]{0,6}[a-zA-Z]{0,4}[0-9]{0,2}$/)
-  fc.assert(
-    fc.property(text, (candidate) => {
+  const text = stringMatching(/^[0-9.eE+ -]{0,6}[a-zA-Z]{0,4}[0-9]{0,2}$/)
+  assert(
+    property(text, (candidate) => {
       const [duration, size] = [DURATION_PATTERN.test(candidate), SIZE_PATTERN.test(candidate)]
       if (duration && size) return false
       if (duration) return /^[0-9]+(\.[0-9]+)?(ms|s|m|h|d)$/.test(candidate) && Number.isFinite(parseDuration(candidate))
