@@ -9,6 +9,8 @@ export type Fault = 'none' | 'hold' | 'dropReplies'
 export class TcpProxy {
   fault: Fault = 'none'
   delayMs = 0
+  /** How often something did not pass. */
+  dropped = 0
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #onRequest: (() => void) | undefined
@@ -61,7 +63,10 @@ export class TcpProxy {
   #pipe(from: Socket, to: Socket, passes: () => boolean): void {
     this.#sockets.add(from)
     from.on('data', (data) => {
-      if (!passes()) return
+      if (!passes()) {
+        this.dropped++
+        return
+      }
       if (this.delayMs > 0) setTimeout(() => to.write(data), this.delayMs)
       else to.write(data)
     })

@@ -152,10 +152,11 @@ t.test('a black hole that ends, with no connection reset, is noticed and left', 
   await store.watch(request.fingerprint, heard.open)
   proxy.fault = 'hold'
   await t.rejects(within('a refusal', store.ping(), TIMEOUT_MS + GRACE_MS), StoreUnavailable)
-  await bare.publish('unrelated', '')
+  const dropped = proxy.dropped
   const other = await open(server.port)
   await other.settle(settleOf(request, 'completed'))
   await other.close()
+  await until('the message is lost', () => proxy.dropped > dropped)
   proxy.fault = 'none'
   await worksAgain(store)
   await t.resolves(within('the watcher is told of what it missed', heard.opened))

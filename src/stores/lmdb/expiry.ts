@@ -32,8 +32,7 @@ function look(environment: Environment, at: number, fingerprint: string, now: nu
   const { records, bodies, expiry } = environment
   void expiry.remove([at, fingerprint])
   const record = records.get(fingerprint)
-  // Indexed elsewhere: a later record of the same name.
-  if (record === undefined || record.indexedAt !== at) return
+  if (record === undefined) return
   if (record.expiresAt <= now) {
     void records.remove(fingerprint)
     void bodies.remove(fingerprint)

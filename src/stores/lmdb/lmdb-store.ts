@@ -120,8 +120,8 @@ export class LmdbStore implements Store {
       if (record === undefined) throw new TypeError('a refusal without a record')
       return this.#refuse(decision, request, record, now)
     }
-    // An expired record that is not swept yet leaves its body and its place in the index.
-    if (kept?.head !== undefined) void this.#environment.bodies.remove(fingerprint)
+    // An expired record that is not swept yet leaves its place in the index, and an earlier answer its body: nobody
+    // reads it without a head, and the settling replaces it.
     this.#put(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 })
     return decision
   }

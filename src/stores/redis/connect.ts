@@ -68,8 +68,7 @@ export class RedisConnection {
    * no later flush can make fail.
    */
   script(verb: string, script: Script, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<Reply> {
-    const work = this.#evaluate(script, keys, args, performance.now() + this.#timeoutMs)
-    return withDeadline(verb, this.#timeoutMs, work.catch(withoutArguments))
+    return withDeadline(verb, this.#timeoutMs, this.#evaluate(script, keys, args, performance.now() + this.#timeoutMs))
   }
 
   /** Gives the connection up and takes another. */
@@ -83,11 +82,12 @@ export class RedisConnection {
 
   async #evaluate(script: Script, keys: readonly string[], args: readonly (string | Buffer)[], endsAt: number): Promise<Reply> {
     try {
-      return (await this.#client.callBuffer('evalsha', [script.sha, keys.length, ...keys, ...args])) as Reply
+      return asReply(await this.#client.callBuffer('evalsha', [script.sha, keys.length, ...keys, ...args]))
     } catch (error) {
       // After the deadline the caller has been refused: what is sent now would be a claim of nobody's.
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT') || performance.now() > endsAt) throw error
-      return (await this.#client.callBuffer('eval', [script.source, keys.length, ...keys, ...args])) as Reply
+      const forgotten = error instanceof Error && error.message.startsWith('NOSCRIPT')
+      if (!forgotten || performance.now() > endsAt) return withoutArguments(error)
+      return asReply(await this.#client.callBuffer('eval', [script.source, keys.length, ...keys, ...args]).catch(withoutArguments))
     }
   }
 
@@ -108,4 +108,9 @@ export class RedisConnection {
 /** The driver's errors carry the command with its arguments: owners, digests and answers, which no log may show. */
 function withoutArguments(error: unknown): never {
   throw new Error(error instanceof Error ? error.message : 'the Redis driver failed')
+}
+
+/** callBuffer answers nothing else to these scripts: they return strings and lists. */
+function asReply(reply: unknown): Reply {
+  return reply as Reply
 }
