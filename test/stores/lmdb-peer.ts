@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { LmdbStore } from '../../src/stores/lmdb/lmdb-store.ts'
 import type { AcquireRequest, SettleRequest } from '../../src/stores/store.ts'
 import { within } from '../helpers/until.ts'
-import { acquireOf, responseOf } from './requests.ts'
+import { acquireOf, newFingerprint, responseOf, settleOf } from './requests.ts'
 
 type Order =
   | { verb: 'race'; fingerprints: string[] }
+  | { verb: 'fill' }
   | { verb: 'acquire'; request: AcquireRequest }
   | { verb: 'settle'; settle: SettleRequest; body: string }
   | { verb: 'once'; request: AcquireRequest; settle: SettleRequest; body: string }
@@ -22,8 +23,14 @@ export interface Peer {
   kill(): Promise<void>
 }
 
-export function startPeer(directory: string): Peer {
-  const child: ChildProcess = fork(self, [directory], { serialization: 'advanced', execArgv: [] })
+/** `largestFileKiB`: the peer's disk is full beyond it. */
+export function startPeer(directory: string, largestFileKiB?: number): Peer {
+  const limited = { execPath: 'bash', execArgv: ['-c', `ulimit -f ${largestFileKiB} && exec '${process.execPath}' "$0" "$@"`] }
+  const child: ChildProcess = fork(self, [directory], {
+    serialization: 'advanced',
+    ...(largestFileKiB === undefined ? { execArgv: [] } : limited),
+    stdio: ['ignore', 'inherit', largestFileKiB === undefined ? 'inherit' : 'ignore', 'ipc'],
+  })
   const answer = async (): Promise<unknown> => (await within('an answer of the peer', once(child, 'message'), 20_000))[0]
   return {
     ready: answer().then(() => undefined),
@@ -52,6 +59,20 @@ async function carryOut(store: LmdbStore, order: Order): Promise<unknown> {
       }
       return won
     }
+    case 'fill':
+      for (let n = 0; n < 100; n++) {
+        const request = acquireOf(newFingerprint())
+        try {
+          await store.acquire(request)
+          await store.settle(settleOf(request, 'completed', { response: responseOf(Buffer.alloc(100_000)) }))
+        } catch (error) {
+          // Were a rejection left unheard, the process would end here.
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          await store.ping()
+          return error instanceof Error ? error.name : 'no error'
+        }
+      }
+      return 'never full'
     case 'acquire':
       return (await store.acquire(order.request)).kind
     case 'settle':

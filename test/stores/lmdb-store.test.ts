@@ -92,6 +92,14 @@ t.test('a watcher hears of a settling in another process, typically within 50 ms
   t.ok(median < 50, `median ${median} ms`)
 })
 
+t.test('a full disk is the store being out of reach, not the end of the process', async (t) => {
+  const peer = startPeer(await directory(t), 2048)
+  t.teardown(() => peer.kill())
+  await peer.ready
+  t.equal(await peer.ask({ verb: 'fill' }), 'StoreUnavailable')
+  t.equal(await peer.ask({ verb: 'fill' }), 'StoreUnavailable', 'it still answers')
+})
+
 t.test('expired records leave the disk: record, body and index', async (t) => {
   const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
   const { sweep } = await import('../../src/stores/lmdb/expiry.ts')

@@ -1,5 +1,6 @@
 // Counts duplicates in memory and adds them to their records now and then: a replay must not cost a commit.
 import type { Environment } from './environment.ts'
+import { inTransaction } from './environment.ts'
 
 const FLUSH_EVERY_MS = 1000
 const MOST_PENDING = 10_000
@@ -30,7 +31,7 @@ export class DuplicateCounts {
     const write = (): void => {
       for (const [fingerprint, count] of this.#pending) {
         const record = records.get(fingerprint)
-        if (record !== undefined) void records.put(fingerprint, { ...record, duplicates: record.duplicates + count })
+        if (record !== undefined) inTransaction(records.put(fingerprint, { ...record, duplicates: record.duplicates + count }))
       }
       this.#pending.clear()
     }

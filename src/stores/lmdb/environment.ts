@@ -1,7 +1,7 @@
 // The LMDB environment: one directory, four sub-databases.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Database } from 'lmdb'
+import type { Database, RootDatabase } from 'lmdb'
 import { open } from 'lmdb'
 import type { KeptRecord } from '../transitions.ts'
 
@@ -34,6 +34,8 @@ export function openEnvironment(directory: string): Environment {
     // A commit is then synced before anyone can read it. With lmdb-js's default it is readable a moment earlier, and a
     // duplicate could be answered from a record that a power cut then takes away. As fast here: commits are batched.
     overlappingSync: false,
+    // With it on, a failed commit (disk full) also rejects a promise that only the driver holds, which ends the process.
+    eventTurnBatching: false,
   })
   return {
     records: root.openDB<LmdbRecord, string>('records', { encoding: 'msgpack' }),
@@ -41,8 +43,23 @@ export function openEnvironment(directory: string): Environment {
     expiry: root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' }),
     meta: root.openDB<string, string>('meta', { encoding: 'string' }),
     dataFile: join(directory, 'data.mdb'),
-    transaction: (action) => root.transaction(action),
+    transaction: (action) => commit(root, action),
     refresh: () => root.resetReadTxn(),
     close: () => root.close(),
   }
+}
+
+async function commit<T>(root: RootDatabase, action: () => T): Promise<T> {
+  try {
+    return await root.transaction(action)
+  } catch (error) {
+    // The driver tells why (disk full) by a second promise, rejected a moment later: unawaited, it would end the process.
+    if (error instanceof Error && 'commitError' in error) await error.commitError
+    throw error
+  }
+}
+
+/** A write inside a transaction. Whether it is kept, the transaction's promise says; its own must not go unheard. */
+export function inTransaction(write: Promise<boolean>): void {
+  write.then(undefined, () => undefined)
 }

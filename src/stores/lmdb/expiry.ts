@@ -1,5 +1,6 @@
 // Finds expired records by time and removes them in small batches.
 import type { Environment, LmdbRecord } from './environment.ts'
+import { inTransaction } from './environment.ts'
 
 const BATCH = 500
 /** How much later than its end a record may be looked at: saves rewriting the index at each settle. */
@@ -12,8 +13,8 @@ const LATENESS_MS = 10 * 60_000
 export function index({ expiry }: Environment, fingerprint: string, record: LmdbRecord): LmdbRecord {
   const { indexedAt, expiresAt } = record
   if (expiresAt === Infinity || (indexedAt !== 0 && indexedAt <= expiresAt + LATENESS_MS)) return record
-  if (indexedAt !== 0) void expiry.remove([indexedAt, fingerprint])
-  void expiry.put([expiresAt, fingerprint], null)
+  if (indexedAt !== 0) inTransaction(expiry.remove([indexedAt, fingerprint]))
+  inTransaction(expiry.put([expiresAt, fingerprint], null))
   return { ...record, indexedAt: expiresAt }
 }
 
@@ -30,13 +31,13 @@ export async function sweep(environment: Environment, now: number): Promise<bool
 
 function look(environment: Environment, at: number, fingerprint: string, now: number): void {
   const { records, bodies, expiry } = environment
-  void expiry.remove([at, fingerprint])
+  inTransaction(expiry.remove([at, fingerprint]))
   const record = records.get(fingerprint)
   if (record === undefined) return
   if (record.expiresAt <= now) {
-    void records.remove(fingerprint)
-    void bodies.remove(fingerprint)
+    inTransaction(records.remove(fingerprint))
+    inTransaction(bodies.remove(fingerprint))
   } else {
-    void records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 }))
+    inTransaction(records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 })))
   }
 }

@@ -10,7 +10,7 @@ import { checkSettle, decideAcquire, grant, isDuplicate, living, refusalClaim, r
 import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
-import { openEnvironment } from './environment.ts'
+import { inTransaction, openEnvironment } from './environment.ts'
 import { index, sweep } from './expiry.ts'
 
 const SWEEP_EVERY_MS = 2000
@@ -91,7 +91,7 @@ export class LmdbStore implements Store {
     const { meta } = this.#environment
     return this.#writing('secret', () => {
       const kept = meta.get('secret')
-      if (kept === undefined) void meta.put('secret', candidate)
+      if (kept === undefined) inTransaction(meta.put('secret', candidate))
       return kept ?? candidate
     })
   }
@@ -132,8 +132,8 @@ export class LmdbStore implements Store {
     const settled = settle(this.#living(fingerprint, now), request, now)
     if (typeof settled === 'string') return settled
     this.#put(fingerprint, settled)
-    if (response !== undefined && response.body.length > 0) void this.#environment.bodies.put(fingerprint, response.body)
-    else void this.#environment.bodies.remove(fingerprint)
+    if (response !== undefined && response.body.length > 0) inTransaction(this.#environment.bodies.put(fingerprint, response.body))
+    else inTransaction(this.#environment.bodies.remove(fingerprint))
     return 'ok'
   }
 
@@ -145,7 +145,7 @@ export class LmdbStore implements Store {
   }
 
   #put(fingerprint: string, record: LmdbRecord): void {
-    void this.#environment.records.put(fingerprint, index(this.#environment, fingerprint, record))
+    inTransaction(this.#environment.records.put(fingerprint, index(this.#environment, fingerprint, record)))
   }
 
   #living(fingerprint: string, now: number): LmdbRecord | undefined {

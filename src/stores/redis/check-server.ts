@@ -16,8 +16,8 @@ export async function warnOfForgetting(connection: RedisConnection, warn: (messa
 
 async function setting(connection: RedisConnection, name: string): Promise<string | undefined> {
   try {
-    const reply = (await connection.run('config', (client) => client.config('GET', name))) as string[]
-    return reply[1]
+    const reply: unknown = await connection.run('config', (client) => client.config('GET', name))
+    return Array.isArray(reply) ? String(reply[1]) : undefined
   } catch {
     return undefined
   }
