@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../src/stores/store.ts'
 import { within } from '../helpers/until.ts'
 
 t.test('a driver that never answers is not waited for, and its late failure disturbs nobody', async (t) => {
-  let fail = (_: Error): void => undefined
+  let fail: (error: Error) => void = () => undefined
   const work = new Promise<void>((_, reject) => (fail = reject))
   await t.rejects(within('a refusal', withDeadline('acquire', 50, work), 1000), StoreUnavailable)
   fail(new Error('late'))
