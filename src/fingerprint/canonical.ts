@@ -4,7 +4,7 @@ import { ExactNumber, decimal } from './decimal.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /** JSON, and bytes: what a request may say. */
-export type CanonicalValue = JsonValue | Uint8Array
+export type CanonicalValue = JsonValue | Uint8Array | readonly CanonicalValue[]
 
 /**
  * No canonical text is the beginning of another, and two are equal only for equal values. Lengths count UTF-16 code units.
@@ -20,7 +20,7 @@ export function encode(value: CanonicalValue): string {
       return value ? 't' : 'f'
     default:
       if (value === null) return '0'
-      if (Array.isArray(value)) return encodeArray(value)
+      if (isList(value)) return encodeArray(value)
       if (value instanceof ExactNumber) return `e${value.text};`
       return value instanceof Uint8Array ? encodeBytes(value) : encodeObject(value)
   }
@@ -42,7 +42,7 @@ export function objectHead(count: number): string {
 export function sortedKeys(object: JsonObject): string[] {
   const keys = Object.keys(object)
   for (let n = 1; n < keys.length; n++) {
-    if ((keys[n - 1] as string) > (keys[n] as string)) return keys.sort()
+    if (keys[n - 1]! > keys[n]!) return keys.toSorted()
   }
   return keys
 }
@@ -66,7 +66,12 @@ export function constant(value: string | number | boolean): CanonicalValue {
   return typeof value === 'number' ? (decimal(String(value)) ?? value) : value
 }
 
-function encodeArray(array: readonly JsonValue[]): string {
+/** `Array.isArray` forgets that a list may be readonly. */
+export function isList(value: CanonicalValue): value is readonly CanonicalValue[] {
+  return Array.isArray(value)
+}
+
+function encodeArray(array: readonly CanonicalValue[]): string {
   let text = arrayHead(array.length)
   for (const value of array) text += encode(value)
   return text
@@ -75,7 +80,7 @@ function encodeArray(array: readonly JsonValue[]): string {
 function encodeObject(object: JsonObject): string {
   const keys = sortedKeys(object)
   let text = objectHead(keys.length)
-  for (const key of keys) text += encodeString(key) + encode(object[key] as JsonValue)
+  for (const key of keys) text += encodeString(key) + encode(object[key]!)
   return text
 }
 
