@@ -30,31 +30,30 @@ const NAME_CHARS = 128
 const LONG_VALUE = 400
 const HASH_CHARS = 6
 
-/** Splits the widest fields first level by level, as long as there are not too many. */
+/** Splits values into their members, as long as there are not too many. */
 export function splitFields(roots: readonly Field[]): void {
-  const queue = [...roots]
-  let count = roots.length
-  for (let at = 0; at < queue.length && count < MAX_FIELDS; at++) {
-    const field = queue[at]!
-    const members = field.open ? membersOf(field, MAX_FIELDS - count + 1) : undefined
-    if (members === undefined) continue
-    field.members = members
-    count += members.length - 1
-    queue.push(...members)
-  }
+  for (const root of roots) split(root, Math.floor(MAX_FIELDS / roots.length))
 }
 
-/** The members as fields; undefined where there are none, or more than `limit`. */
+/** Members share what their parent may have in equal parts: what one holds does not change how another is split. */
+function split(field: Field, limit: number): void {
+  const members = field.open && limit > 0 ? membersOf(field, limit) : undefined
+  if (members === undefined) return
+  field.members = members
+  for (const member of members) split(member, Math.floor(limit / members.length))
+}
+
+/** The members as fields; undefined where there are more than `limit`, or none: an empty member is a field, an empty body has none. */
 function membersOf(field: Field, limit: number): readonly Field[] | undefined {
   const { value, name } = field
   if (isList(value)) {
-    if (value.length === 0 || value.length > limit) return undefined
+    if (value.length > limit || (value.length === 0 && name !== '')) return undefined
     return value.map((item, index) => ({ name: name + pointerStep(index), value: item, open: true }))
   }
   if (value === null || typeof value !== 'object' || value instanceof ExactNumber || value instanceof Uint8Array) return undefined
   const object: JsonObject = value
   const keys = sortedKeys(object)
-  if (keys.length === 0 || keys.length > limit) return undefined
+  if (keys.length > limit || (keys.length === 0 && name !== '')) return undefined
   field.keys = keys
   const members = keys.map((key) => ({ name: name + pointerStep(key), value: object[key]!, open: true }))
   return members.some((member) => member.name.length > NAME_CHARS) ? undefined : members
@@ -83,19 +82,26 @@ export function encodeField(field: Field, hashes: FieldHashes, written: string[]
 export function differingFields(stored: string, now: string): string[] {
   const before = readFields(stored)
   const after = readFields(now)
-  const differing = new Set<string>()
-  for (const [name, value] of before) if (after.get(name) !== value) differing.add(name)
-  for (const [name, value] of after) if (before.get(name) !== value) differing.add(name)
-  const named = [...differing].filter((name) => !hasParent(name, differing))
-  // Where the whole body stands on one side and its members on the other, the members say more.
-  return (named.some((name) => name.startsWith('/')) ? named.filter((name) => name !== 'body') : named).toSorted()
+  const differing = [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name))
+  const parents = new Set([...ancestors(before), ...ancestors(after)])
+  // Split on one side and whole on the other, as where an object has grown: that it differs is a guess, so the sure ones go first.
+  const sure = differing.filter(
+    (name) => !parents.has(name) && !ancestorsOf(name).some((parent) => before.has(parent) || after.has(parent)),
+  )
+  const guessed = differing.filter((name) => parents.has(name))
+  return (sure.length > 0 ? sure : guessed).toSorted()
 }
 
-function hasParent(name: string, names: ReadonlySet<string>): boolean {
-  for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
-    if (names.has(name.slice(0, at))) return true
-  }
-  return false
+function ancestors(fields: ReadonlyMap<string, string>): string[] {
+  return [...fields.keys()].flatMap(ancestorsOf)
+}
+
+/** The pointers of what holds this one; `body` holds them all. */
+function ancestorsOf(name: string): string[] {
+  if (!name.startsWith('/')) return []
+  const found = ['body']
+  for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) found.push(name.slice(0, at))
+  return found
 }
 
 function readFields(text: string): Map<string, string> {

@@ -1,5 +1,5 @@
 // Selectors compiled to functions: from a request to the values that it says there, none where it says nothing.
-import { JSONPathRecursionLimitError, type JSONPathNode } from 'json-p3'
+import { JSONPathRecursionLimitError } from 'json-p3'
 import { compileJsonPath, parseSelector, type Selector } from '../config/selectors.ts'
 import type { CanonicalValue } from './canonical.ts'
 import type { JsonValue } from './json-value.ts'
@@ -62,8 +62,9 @@ function present(value: string | undefined): string[] {
   return value === undefined ? [] : [value]
 }
 
+/** One list of pairs: a query without parameters is an empty one, never absent. */
 function wholeQuery(context: RequestContext): CanonicalValue[] {
-  return sortedGroups(context.query()).flatMap(({ name, values }) => values.map((value) => [name, value]))
+  return [sortedGroups(context.query()).flatMap(({ name, values }) => values.map((value) => [name, value]))]
 }
 
 function bodyReader(path: string | undefined): CompiledSelector['select'] {
@@ -81,12 +82,15 @@ export function wholeBody(context: RequestContext): readonly CanonicalValue[] {
 /** The nodes of the body to which a JSONPath (RFC 9535) leads. */
 export function compileBodyPath(path: string): (context: RequestContext) => readonly BodyNode[] {
   const query = compileJsonPath(path)
+  const singular = query.singularQuery()
   return (context) => {
     if (!context.hasBody) return []
-    const root = context.json()
+    // To json-p3 an ExactNumber is an object without members, which is all that it needs to know.
+    const root = context.json() as Parameters<typeof query.query>[0]
     try {
-      // To json-p3 an ExactNumber is an object without members, which is all that it needs to know.
-      return query.query(root as Parameters<typeof query.query>[0]).nodes as unknown as (JSONPathNode & BodyNode)[]
+      // The eager way spreads its results over the stack, which many of them would overflow.
+      const nodes = singular ? query.query(root).nodes : [...query.lazyQuery(root)]
+      return nodes as unknown as BodyNode[]
     } catch (error) {
       if (!(error instanceof JSONPathRecursionLimitError)) throw error
       throw new Refusal('body-invalid', 'The body is nested too deeply for a selector with `..`.', error)
