@@ -1,0 +1,38 @@
+// A rule of the file, compiled: everything that need not be found out again for each request.
+import type { RuleConfig } from '../config/gateway-config.ts'
+import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
+import { compileDigest, type CompiledDigest } from './digest.ts'
+import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
+import { compileSelector, readsBody, type CompiledSelector } from './select.ts'
+
+export interface Rule {
+  readonly config: RuleConfig
+  /** Whether the body must be at hand before the rule can identify a request. */
+  readonly readsBody: boolean
+  readonly outcome: OutcomeTable
+  readonly owner: 'none' | readonly CompiledSelector[]
+  /** Sorted by name. */
+  readonly parts: readonly CompiledPart[]
+  /** True where the client's key is all that tells two requests apart: without it there is no fact to guard. */
+  readonly restsOnKey: boolean
+  /** Undefined: nothing is compared. */
+  readonly digest: CompiledDigest | undefined
+}
+
+/** Throws a SelectorError for what the configuration's own checks would have refused. */
+export function compileRule(config: RuleConfig): Rule {
+  const parts = compileParts(config.fingerprint)
+  const hasKey = parts.some(({ name }) => name === KEY_PART)
+  const owner = config.owner === 'none' ? 'none' : config.owner.map(compileSelector)
+  const digest = compileDigest(config.digest ?? (hasKey ? ['query', 'body'] : []), config.digestIgnore)
+  const selectors = [...parts.flatMap((part) => part.selectors), ...(owner === 'none' ? [] : owner), ...(digest?.selectors ?? [])]
+  return {
+    config,
+    readsBody: selectors.some(readsBody),
+    outcome: outcomeTable(config.outcome),
+    owner,
+    parts,
+    restsOnKey: hasKey && parts.every(({ name, selectors: from }) => name === KEY_PART || from.length === 0),
+    digest,
+  }
+}

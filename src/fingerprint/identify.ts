@@ -1,0 +1,85 @@
+// From a request to its operation: the fingerprint, the digest and the owner. Pure, and the only place that knows their make-up.
+import type { Operation } from '../model/operation.ts'
+import type { Problem } from '../model/problems.ts'
+import { encodeNamed, encodeString } from './canonical.ts'
+import type { Rule } from './compile-rule.ts'
+import { computeDigest } from './digest.ts'
+import { issue, type FingerprintKeys } from './keys.ts'
+import { encodeOwner, readOwner, tagOf, type Owner } from './owner.ts'
+import { KEY_PART, missing, readPart } from './parts.ts'
+import { canonicalPath } from './path-readings.ts'
+import { Refusal } from './refusal.ts'
+import { RequestContext, type Params } from './request-context.ts'
+import type { RequestParts } from './request-parts.ts'
+
+/** What the request was matched by; see `compileRoutes`. */
+export interface PathMatch {
+  readonly params: Params
+  readonly pattern: string
+}
+
+export type Identified =
+  | { readonly kind: 'guarded'; readonly operation: Operation }
+  | { readonly kind: 'unguarded'; readonly reason: 'no-owner' | 'part-missing' }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** Changes whenever the same request would get another fingerprint. */
+const VERSION = 'v1:'
+
+const NO_DIGEST = { digest: '', digestFields: '' }
+
+export function identify(rule: Rule, request: RequestParts, match: PathMatch, keys: FingerprintKeys): Identified {
+  try {
+    return derive(rule, new RequestContext(request, match.params), match, keys)
+  } catch (error) {
+    if (error instanceof Refusal) return { kind: 'refused', problem: error.problem }
+    throw error
+  }
+}
+
+function derive(rule: Rule, context: RequestContext, match: PathMatch, keys: FingerprintKeys): Identified {
+  const read = readParts(rule, context)
+  if (read === undefined) return { kind: 'unguarded', reason: 'part-missing' }
+  const owner = readOwner(rule, context)
+  const tag = tagOf(owner, read.clientKey, keys)
+  if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
+  const { fingerprint, recordKey } = issue(encodeFact(rule, context.request, match, owner, read.parts), keys)
+  const digest = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
+  return { kind: 'guarded', operation: { fingerprint, ...digest, owner: tag, clientKey: read.clientKey } }
+}
+
+interface ReadParts {
+  readonly parts: readonly (readonly [name: string, canonical: string])[]
+  readonly clientKey: string | undefined
+}
+
+/** Undefined where something is missing without which the rule lets the request pass. */
+function readParts(rule: Rule, context: RequestContext): ReadParts | undefined {
+  const parts: [string, string][] = []
+  let clientKey: string | undefined
+  for (const part of rule.parts) {
+    const value = readPart(part, context)
+    if (value === undefined) {
+      if (rule.config.onMissing === 'refuse') throw missing(part)
+      if (rule.config.onMissing === 'pass') return undefined
+      continue
+    }
+    if (value.canonical !== undefined) parts.push([part.name, value.canonical])
+    clientKey ??= value.clientKey
+  }
+  return rule.restsOnKey && !parts.some(([name]) => name === KEY_PART) ? undefined : { parts, clientKey }
+}
+
+function encodeFact(rule: Rule, request: RequestParts, match: PathMatch, owner: Owner, parts: ReadParts['parts']): string {
+  const operation = encodeString(rule.config.name) + encodeString(request.method) + encodePath(request, match)
+  return `m${VERSION}${operation}${encodeOwner(owner)}${encodeNamed(parts)}`
+}
+
+/** Pattern and decoded parameters, so that every spelling of a path shares one record. */
+function encodePath(request: RequestParts, { pattern, params }: PathMatch): string {
+  if (pattern === '') return `c${encodeString(canonicalPath(request.path))}`
+  const named = encodeNamed(Object.entries(params).map(([name, value]) => [name, encodeString(value ?? '')] as const))
+  // In a wildcard `a%2Fb` and `a/b` decode to the same text, and may be two things.
+  const slashes = Object.hasOwn(params, '*') && /%2f/i.test(request.path) ? encodeString(canonicalPath(request.path)) : '0'
+  return `p${encodeString(pattern)}${named}${slashes}`
+}

@@ -1,0 +1,84 @@
+// One request under inspection: what several selectors read is read once, and only if one of them asks.
+import { parseCookie, type Cookies } from 'cookie'
+import contentType from 'fast-content-type-parse'
+import { parseJson } from './json.ts'
+import { JsonError, type JsonValue } from './json-value.ts'
+import { parseQuery, type Query } from './query.ts'
+import { Refusal } from './refusal.ts'
+import type { RequestParts } from './request-parts.ts'
+
+export type Params = Readonly<Record<string, string | undefined>>
+
+/** How far a pointer is quoted to the client. */
+const POINTER_CHARS = 200
+
+export class RequestContext {
+  readonly request: RequestParts
+  readonly params: Params
+  private parsed: { readonly value: JsonValue } | undefined
+  private parsedQuery: Query | undefined
+  private parsedCookies: Cookies | undefined
+
+  constructor(request: RequestParts, params: Params) {
+    this.request = request
+    this.params = params
+  }
+
+  /** Every line of that name, without the white space around it (RFC 9110 section 5.5). */
+  headerLines(name: string): string[] {
+    const { headers } = this.request
+    const lines: string[] = []
+    for (let at = 0; at + 1 < headers.length; at += 2) {
+      const candidate = headers[at]!
+      if (candidate.length === name.length && candidate.toLowerCase() === name) lines.push(trimLine(headers[at + 1]!))
+    }
+    return lines
+  }
+
+  query(): Query {
+    return (this.parsedQuery ??= parseQuery(this.request.query))
+  }
+
+  /** As sent: neither unquoted nor decoded. HTTP/2 may split the header (RFC 9113 section 8.2.3). */
+  cookie(name: string): string | undefined {
+    this.parsedCookies ??= parseCookie(this.headerLines('cookie').join('; '), { decode: (value) => value })
+    return this.parsedCookies[name]
+  }
+
+  get hasBody(): boolean {
+    return this.request.body.length > 0
+  }
+
+  /** Whether the body has fields: JSON, and not compressed. */
+  get isJson(): boolean {
+    const types = this.headerLines('content-type')
+    if (types.length !== 1) return false
+    const { type } = contentType.safeParse(types[0]!)
+    if (type !== 'application/json' && !type.endsWith('+json')) return false
+    return this.headerLines('content-encoding').every((coding) => coding === '' || coding.toLowerCase() === 'identity')
+  }
+
+  /** The body's value, for selectors of fields; a body without fields is refused. */
+  json(): JsonValue {
+    if (this.parsed === undefined) {
+      if (!this.isJson)
+        throw new Refusal('body-unsupported', 'The rule reads fields of the body: send JSON with a JSON Content-Type, uncompressed.')
+      this.parsed = { value: readJson(this.request.body) }
+    }
+    return this.parsed.value
+  }
+}
+
+function trimLine(value: string): string {
+  return value.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+}
+
+function readJson(body: Buffer): JsonValue {
+  try {
+    return parseJson(body)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    const where = error.pointer === undefined ? '' : ` (${error.pointer.slice(0, POINTER_CHARS)})`
+    throw new Refusal('body-invalid', `The body is not valid JSON: ${error.reason} at character ${error.position}${where}.`, error)
+  }
+}
