@@ -104,4 +104,3 @@ async function checkStore(store: Store, secret: SecretKeys): Promise<void> {
   await store.ping()
   if (secret.keys === undefined) throw new Error('the deployment secret has not been read from the store yet')
 }
-

@@ -37,7 +37,10 @@ export async function start(options: StartOptions): Promise<number | undefined> 
     process.stderr.write(`oncegate could not start: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   }
-  log.info({ listen: gateway.url, admin: gateway.adminUrl, upstream: config.upstream.url, store: shown(config.store), demo: demo !== undefined }, 'listening')
+  log.info(
+    { listen: gateway.url, admin: gateway.adminUrl, upstream: config.upstream.url, store: shown(config.store), demo: demo !== undefined },
+    'listening',
+  )
   // The grace is the gateway's own; this limit only catches a close that hangs.
   closeWithGrace({ delay: config.shutdownGrace + 2 * config.storeTimeout + 3000, logger: false }, async ({ signal, err }) => {
     if (err !== undefined) log.error({ err }, 'fatal')

@@ -20,7 +20,16 @@ export function corsHeaders(origins: readonly string[] | undefined): Cors {
   return (origin) => {
     if (origin === undefined) return any ? [] : ['Vary', 'Origin']
     if (allowed.has(origin)) {
-      return ['Access-Control-Allow-Origin', origin, 'Access-Control-Allow-Credentials', 'true', 'Access-Control-Expose-Headers', EXPOSED, 'Vary', 'Origin']
+      return [
+        'Access-Control-Allow-Origin',
+        origin,
+        'Access-Control-Allow-Credentials',
+        'true',
+        'Access-Control-Expose-Headers',
+        EXPOSED,
+        'Vary',
+        'Origin',
+      ]
     }
     return any ? ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED] : ['Vary', 'Origin']
   }

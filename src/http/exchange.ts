@@ -39,20 +39,29 @@ export class Exchange {
   }
 
   sendProblem(problem: Problem, headers: HeaderList = []): number {
-    const { status, headers: own, body } = problemResponse(problem, { statusPath: this.#options.statusPath, accept: this.raw.headers.accept })
+    const {
+      status,
+      headers: own,
+      body,
+    } = problemResponse(problem, { statusPath: this.#options.statusPath, accept: this.raw.headers.accept })
     this.send(status, [...own, ...headers], body)
     return status
   }
 
   sendJson(status: number, document: object, headers: HeaderList = []): void {
     const body = Buffer.from(`${JSON.stringify(document)}\n`)
-    this.send(status, ['Content-Type', 'application/json', 'Content-Length', String(body.length), 'Cache-Control', 'no-store', ...headers], body)
+    this.send(
+      status,
+      ['Content-Type', 'application/json', 'Content-Length', String(body.length), 'Cache-Control', 'no-store', ...headers],
+      body,
+    )
   }
 
   async sendReplay(stored: StoredResponse, headers: HeaderList): Promise<void> {
     const acceptEncoding = this.raw.headers['accept-encoding']
     const coding = headerValue(stored.head.headers, 'content-encoding')
-    const { headers: own, body } = coding === undefined ? { headers: stored.head.headers, body: stored.body } : await replayBody(stored, String(acceptEncoding ?? ''))
+    const { headers: own, body } =
+      coding === undefined ? { headers: stored.head.headers, body: stored.body } : await replayBody(stored, String(acceptEncoding ?? ''))
     const { status } = stored.head
     const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
     this.send(status, [...own, ...length, ...headers], body)

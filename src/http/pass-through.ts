@@ -20,7 +20,9 @@ export interface PassedRequest {
   readonly mark: HeaderList
 }
 
-export type Passed = { readonly kind: 'passed'; readonly status: number | undefined } | { readonly kind: 'failed'; readonly problem: Problem }
+export type Passed =
+  | { readonly kind: 'passed'; readonly status: number | undefined }
+  | { readonly kind: 'failed'; readonly problem: Problem }
 
 export function passThrough(upstream: Upstream, request: PassedRequest, client: ClientStream): Promise<Passed> {
   return new Promise((resolve) => {

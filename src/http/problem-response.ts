@@ -11,7 +11,16 @@ export function problemResponse(problem: Problem, options: { statusPath: string;
   const status = problemStatus(problem)
   const retry = retryAdvice(problem)
   const body = Buffer.from(JSON.stringify(problemDocument(problem, options.statusPath)))
-  const headers = ['Content-Type', contentType(options.accept), 'Content-Length', String(body.length), 'Cache-Control', 'no-store', 'Oncegate-Error', problem.name]
+  const headers = [
+    'Content-Type',
+    contentType(options.accept),
+    'Content-Length',
+    String(body.length),
+    'Cache-Control',
+    'no-store',
+    'Oncegate-Error',
+    problem.name,
+  ]
   if (problem.fingerprint !== undefined) headers.push('Idempotency-Fingerprint', problem.fingerprint)
   if (problem.retryAfterMs !== undefined) {
     // RFC 9110 10.2.3 allows whole seconds only; some clients fail on anything else, so the exact time goes beside it.
@@ -36,7 +45,9 @@ function problemDocument(problem: Problem, statusPath: string): object {
     detail: problem.detail,
     retry: retryAdvice(problem),
     ...(problem.fingerprint === undefined ? {} : { fingerprint: problem.fingerprint, status_url: `${statusPath}/${problem.fingerprint}` }),
-    ...(problem.retryAfterMs === undefined ? {} : { retry_after: wholeSeconds(problem.retryAfterMs), retry_after_ms: problem.retryAfterMs }),
+    ...(problem.retryAfterMs === undefined
+      ? {}
+      : { retry_after: wholeSeconds(problem.retryAfterMs), retry_after_ms: problem.retryAfterMs }),
     ...problem.members,
     message: problem.detail,
     error: { type, code: problem.name, message: problem.detail },

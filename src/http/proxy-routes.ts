@@ -69,13 +69,20 @@ export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Prom
     return
   }
   // The query and the headers stay out of the log: they carry keys and tokens.
-  proxy.log.info({ method: raw.method, path: exchange.target.path, ...result, ms: Math.round((performance.now() - started) * 10) / 10 }, 'request')
+  proxy.log.info(
+    { method: raw.method, path: exchange.target.path, ...result, ms: Math.round((performance.now() - started) * 10) / 10 },
+    'request',
+  )
 }
 
 async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
   const { path } = exchange.target
   if (isStatusPath(proxy.statusPath, path)) return { outcome: 'status', status: await statusRoute(proxy, exchange) }
-  if (proxy.draining()) return refuse(exchange, problem('shutting-down', 'The gateway is shutting down: ask again.', { retryAfterMs: 1000 }), ['Connection', 'close'])
+  if (proxy.draining())
+    return refuse(exchange, problem('shutting-down', 'The gateway is shutting down: ask again.', { retryAfterMs: 1000 }), [
+      'Connection',
+      'close',
+    ])
   const match = proxy.routes(exchange.raw.method!, path)
   switch (match.kind) {
     case 'unmatched':
@@ -83,7 +90,8 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
     case 'ambiguous':
       return refuse(exchange, problem('path-ambiguous', match.detail))
     case 'matched':
-      if (match.rule.config.mode === 'off') return { ...(await pass(proxy, exchange, { upstream: match.rule.config.upstream })), rule: match.rule.config.name }
+      if (match.rule.config.mode === 'off')
+        return { ...(await pass(proxy, exchange, { upstream: match.rule.config.upstream })), rule: match.rule.config.name }
       return { ...(await guard(proxy, exchange, match)), rule: match.rule.config.name }
   }
 }
@@ -92,7 +100,8 @@ async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Pr
   const { config } = match.rule
   exchange.continueReading()
   const reading = await readBody(exchange.raw, config.maxBody)
-  if (reading.kind === 'too-large') return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${config.maxBody} bytes.`))
+  if (reading.kind === 'too-large')
+    return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${config.maxBody} bytes.`))
   if (reading.kind === 'aborted') {
     exchange.client.break()
     return { outcome: 'client-gone', status: undefined }
@@ -109,7 +118,12 @@ async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Pr
     {
       rule: config,
       operation,
-      forward: { method: exchange.raw.method!, target: exchange.target.pathAndQuery, headers: withKey(headers, operation), body: reading.body },
+      forward: {
+        method: exchange.raw.method!,
+        target: exchange.target.pathAndQuery,
+        headers: withKey(headers, operation),
+        body: reading.body,
+      },
       preferWait: preferredWait(listHeader(headers, 'prefer')),
     },
     match.rule.outcome,
@@ -133,11 +147,21 @@ async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, de
   }
 }
 
-async function pass(proxy: ProxyRoutes, exchange: Exchange, options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList }): Promise<Result> {
+async function pass(
+  proxy: ProxyRoutes,
+  exchange: Exchange,
+  options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList },
+): Promise<Result> {
   exchange.continueReading()
   const passed = await passThrough(
     proxy.gate.upstreams.get(options.upstream),
-    { raw: exchange.raw, target: exchange.target.pathAndQuery, headers: passedOn(exchange.raw.rawHeaders), body: options.body, mark: options.mark ?? [] },
+    {
+      raw: exchange.raw,
+      target: exchange.target.pathAndQuery,
+      headers: passedOn(exchange.raw.rawHeaders),
+      body: options.body,
+      mark: options.mark ?? [],
+    },
     exchange.client,
   )
   if (passed.kind === 'failed') return refuse(exchange, passed.problem)

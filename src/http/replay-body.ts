@@ -28,7 +28,8 @@ export interface ReplayBody {
 export async function replayBody({ head, body }: StoredResponse, acceptEncoding: string | undefined): Promise<ReplayBody> {
   const coding = headerValue(head.headers, 'content-encoding')?.trim().toLowerCase()
   const decode = coding === undefined ? undefined : DECODERS[coding]
-  if (coding === undefined || decode === undefined || body.length === 0 || accepts(acceptEncoding, coding)) return { headers: head.headers, body }
+  if (coding === undefined || decode === undefined || body.length === 0 || accepts(acceptEncoding, coding))
+    return { headers: head.headers, body }
   try {
     return { headers: identityHeaders(head.headers), body: await decode(body, { maxOutputLength: MAX_DECODED_BYTES }) }
   } catch {

@@ -36,14 +36,19 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
   answerExpectations(app)
   app.setErrorHandler((error, request, reply) => {
     proxy.log.error({ err: error, method: request.method }, 'request failed')
-    const { status, headers, body } = problemResponse(problem('request-invalid', 'The request could not be read.'), { statusPath: proxy.statusPath, accept: request.headers.accept })
+    const { status, headers, body } = problemResponse(problem('request-invalid', 'The request could not be read.'), {
+      statusPath: proxy.statusPath,
+      accept: request.headers.accept,
+    })
     reply.hijack().raw.writeHead(status, headers).end(body)
   })
   await app.register(httpProxy, {
     upstream: proxy.upstream.url,
     httpMethods: methods,
     websocket: true,
-    wsClientOptions: { rewriteRequestHeaders: (headers: object, request: { raw: IncomingMessage }) => ({ ...headers, ...webSocketHeaders(request.raw) }) },
+    wsClientOptions: {
+      rewriteRequestHeaders: (headers: object, request: { raw: IncomingMessage }) => ({ ...headers, ...webSocketHeaders(request.raw) }),
+    },
     handler: (request, reply) => {
       reply.hijack()
       const { raw } = request

@@ -36,7 +36,8 @@ export function isStatusPath(statusPath: string, path: string): boolean {
 export async function statusRoute(route: StatusRoute, exchange: Exchange): Promise<number> {
   const { method } = exchange.raw
   if (method === 'OPTIONS') return preflight(exchange)
-  if (method !== 'GET' && method !== 'HEAD') return exchange.sendProblem(problem('method-not-allowed', 'Status pages are read with GET.'), ['Allow', 'GET, HEAD'])
+  if (method !== 'GET' && method !== 'HEAD')
+    return exchange.sendProblem(problem('method-not-allowed', 'Status pages are read with GET.'), ['Allow', 'GET, HEAD'])
   const keys = route.keys()
   if (keys === undefined) return exchange.sendProblem(storeProblem())
   const [, fingerprint, page] = FINGERPRINT_AND_PAGE.exec(exchange.target.path.slice(route.statusPath.length)) ?? []
@@ -57,7 +58,11 @@ async function sendStatus(route: StatusRoute, exchange: Exchange, fingerprint: s
   if (record?.status === 'processing' && wait > 0) {
     const maxWait = route.rules.get(record.rule)?.config.inFlight.maxWait ?? 0
     const { client } = exchange
-    record = await waitWhileProcessing(store, fingerprint, { limitMs: Math.min(wait * 1000, maxWait), gone: () => client.gone, onGone: (wake) => client.onGone(wake) })
+    record = await waitWhileProcessing(store, fingerprint, {
+      limitMs: Math.min(wait * 1000, maxWait),
+      gone: () => client.gone,
+      onGone: (wake) => client.onGone(wake),
+    })
   }
   if (record === undefined) return exchange.sendProblem(unknownFingerprint())
   exchange.sendJson(200, statusDocument(route, record), ['Idempotency-Fingerprint', fingerprint])
@@ -71,7 +76,8 @@ async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: s
   if (record.status === 'processing') return exchange.sendProblem(inFlight(route, record))
   const response = await route.gate.store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
-  if (!response.head.bodyStored) return exchange.sendProblem(problem('result-not-stored', 'The answer was over maxResult and is not kept.', { fingerprint }))
+  if (!response.head.bodyStored)
+    return exchange.sendProblem(problem('result-not-stored', 'The answer was over maxResult and is not kept.', { fingerprint }))
   const answer = replay(response, record)
   if (answer.kind === 'replay') await exchange.sendReplay(answer.response, answer.headers)
   return response.head.status
@@ -108,7 +114,10 @@ function statusDocument(route: StatusRoute, record: RecordView): object {
 function inFlight(route: StatusRoute, record: RecordView) {
   const rule = route.rules.get(record.rule)
   const retryAfterMs = rule === undefined ? 1000 : timeLeft(route.gate, rule.config, record)
-  return problem('in-flight', 'The execution is still running: ask again for its result.', { fingerprint: record.fingerprint, retryAfterMs })
+  return problem('in-flight', 'The execution is still running: ask again for its result.', {
+    fingerprint: record.fingerprint,
+    retryAfterMs,
+  })
 }
 
 function unknownFingerprint() {
@@ -122,7 +131,18 @@ function storeProblem() {
 
 /** Fetch standard, CORS preflight: the answer's own headers say which origins may read the page. */
 function preflight(exchange: Exchange): number {
-  exchange.send(204, ['Access-Control-Allow-Methods', 'GET, HEAD', 'Access-Control-Allow-Headers', 'Authorization, Idempotency-Key, Prefer', 'Access-Control-Max-Age', '600'], Buffer.alloc(0))
+  exchange.send(
+    204,
+    [
+      'Access-Control-Allow-Methods',
+      'GET, HEAD',
+      'Access-Control-Allow-Headers',
+      'Authorization, Idempotency-Key, Prefer',
+      'Access-Control-Max-Age',
+      '600',
+    ],
+    Buffer.alloc(0),
+  )
   return 204
 }
 

@@ -149,7 +149,9 @@ class Execution {
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       this.#warn('the result cannot be stored yet: the store is out of reach')
-      const later = persist(() => this.#gate.store.settle(settling), SETTLE_LATER_MS).then(nothing, () => this.#warn('the result was lost: the store stayed out of reach'))
+      const later = persist(() => this.#gate.store.settle(settling), SETTLE_LATER_MS).then(nothing, () =>
+        this.#warn('the result was lost: the store stayed out of reach'),
+      )
       this.#gate.live.add({ giveUp: nothing, settled: later })
       return 'unsettled'
     }
@@ -163,16 +165,28 @@ class Execution {
   #answerFault(error: UpstreamError): Answer {
     const [name, detail] = FAULTS[error.fault]
     const retry = error.sent ? (this.#request.rule.onUnknown === 'retry' ? 'same-key' : 'never') : 'same-key'
-    return this.#refuse(problem(name, detail, { retry, fingerprint: this.#request.operation.fingerprint, ...(error.sent ? {} : { retryAfterMs: 1000 }) }))
+    return this.#refuse(
+      problem(name, detail, { retry, fingerprint: this.#request.operation.fingerprint, ...(error.sent ? {} : { retryAfterMs: 1000 }) }),
+    )
   }
 
   #answerUnsettled(settled: 'stale' | 'unsettled'): Answer {
     const { fingerprint } = this.#request.operation
     if (settled === 'stale') {
-      return this.#refuse(problem('in-flight', 'This execution took longer than its lease, and a later one has begun: ask again for its result.', { fingerprint, retryAfterMs: 1000 }))
+      return this.#refuse(
+        problem('in-flight', 'This execution took longer than its lease, and a later one has begun: ask again for its result.', {
+          fingerprint,
+          retryAfterMs: 1000,
+        }),
+      )
     }
     if (this.#request.rule.onStoreError === 'pass') return this.#answerWhole()
-    return this.#refuse(problem('store-unavailable', 'The upstream has answered, but its answer could not be stored yet: ask again for it.', { fingerprint, retryAfterMs: 1000 }))
+    return this.#refuse(
+      problem('store-unavailable', 'The upstream has answered, but its answer could not be stored yet: ask again for it.', {
+        fingerprint,
+        retryAfterMs: 1000,
+      }),
+    )
   }
 
   #refuse(refusal: Problem): Answer {

@@ -21,7 +21,12 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
     let claim = await acquire()
     const held = claim.kind === 'in_flight' && holdMs > 0
     if (claim.kind === 'in_flight' && held) {
-      claim = await waitForTurn(gate.store, claim, { limitMs: holdMs, gone: () => client.gone, onGone: (wake) => client.onGone(wake) }, acquire)
+      claim = await waitForTurn(
+        gate.store,
+        claim,
+        { limitMs: holdMs, gone: () => client.gone, onGone: (wake) => client.onGone(wake) },
+        acquire,
+      )
     }
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
     return held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer
@@ -100,6 +105,8 @@ export function refuseWithoutStore(onStoreError: 'refuse' | 'pass'): Answer {
   if (onStoreError === 'pass') return { kind: 'unguarded', reason: 'store-unavailable', marked: true }
   return {
     kind: 'problem',
-    problem: problem('store-unavailable', 'The store that remembers requests is out of reach; nothing was sent to the upstream.', { retryAfterMs: 1000 }),
+    problem: problem('store-unavailable', 'The store that remembers requests is out of reach; nothing was sent to the upstream.', {
+      retryAfterMs: 1000,
+    }),
   }
 }

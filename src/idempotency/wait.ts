@@ -19,7 +19,12 @@ const LOOK_AGAIN_MS = 1000
  * Of all who wait when an execution fails exactly one is granted the next, since each acquires anew; the rest wait on.
  * A client that has left is never granted anything.
  */
-export async function waitForTurn(store: Store, first: Extract<Claim, { kind: 'in_flight' }>, waiter: Waiter, acquire: () => Promise<Claim>): Promise<Claim> {
+export async function waitForTurn(
+  store: Store,
+  first: Extract<Claim, { kind: 'in_flight' }>,
+  waiter: Waiter,
+  acquire: () => Promise<Claim>,
+): Promise<Claim> {
   const end = performance.now() + waiter.limitMs
   let claim: Claim = first
   while (claim.kind === 'in_flight') {

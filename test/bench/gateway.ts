@@ -34,7 +34,10 @@ async function node(core: string, args: string[]): Promise<{ url: string }> {
 
 function gateway(upstream: string, store: string): Promise<{ url: string }> {
   const file = join(folder, `${store.replace(/\W+/g, '-')}.yaml`)
-  writeFileSync(file, `upstream: ${upstream}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: ${store}\nrules:\n  - name: bench\n    match: { path: /guarded }\n    fingerprint: { key: header.idempotency-key }\n`)
+  writeFileSync(
+    file,
+    `upstream: ${upstream}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: ${store}\nrules:\n  - name: bench\n    match: { path: /guarded }\n    fingerprint: { key: header.idempotency-key }\n`,
+  )
   return node(GATEWAY_CORE, [here('../../src/main.js'), 'start', '--config', file])
 }
 
@@ -68,7 +71,12 @@ async function main(): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     for (const [i, variant] of variants.entries()) {
       const { port } = new URL(variant.at.url)
-      const perSecond = await load({ port: Number(port), connections: variant.request === same && round < 0 ? 1 : CONNECTIONS, milliseconds: round < 0 ? 1000 : milliseconds, request: variant.request })
+      const perSecond = await load({
+        port: Number(port),
+        connections: variant.request === same && round < 0 ? 1 : CONNECTIONS,
+        milliseconds: round < 0 ? 1000 : milliseconds,
+        request: variant.request,
+      })
       // The first round warms up.
       if (round >= 0) results[i]!.push(perSecond)
     }
@@ -76,7 +84,9 @@ async function main(): Promise<void> {
   const base = median(results[0]!)
   for (const [i, variant] of variants.entries()) {
     const rate = median(results[i]!)
-    process.stdout.write(`${variant.name.padEnd(32)} ${rate.toFixed(0).padStart(7)}/s  ${(rate / base).toFixed(2).padStart(5)}  (goal ${variant.goal})\n`)
+    process.stdout.write(
+      `${variant.name.padEnd(32)} ${rate.toFixed(0).padStart(7)}/s  ${(rate / base).toFixed(2).padStart(5)}  (goal ${variant.goal})\n`,
+    )
   }
   await redis.stop()
 }

@@ -70,7 +70,9 @@ export function json(response: http.ServerResponse, status: number, document: un
 }
 
 /** An upstream below HTTP: for each connection that has sent a whole head it writes what it is told to. */
-export async function startRawUpstream(answer: (socket: net.Socket, request: string, n: number) => void): Promise<{ port: number; url: string; count: () => number; close: () => Promise<void> }> {
+export async function startRawUpstream(
+  answer: (socket: net.Socket, request: string, n: number) => void,
+): Promise<{ port: number; url: string; count: () => number; close: () => Promise<void> }> {
   let requests = 0
   const sockets = new Set<net.Socket>()
   const server = net.createServer((socket) => {

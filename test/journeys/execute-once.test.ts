@@ -20,13 +20,19 @@ t.test('the first request executes, a duplicate in flight is refused with 425, a
     await gateway.close()
     await upstream.close()
   })
-  const pay = (amount: number) => send(`${gateway.url}/pay`, { headers: { authorization: 'Bearer a', 'idempotency-key': 'k1' }, body: { amount } })
+  const pay = (amount: number) =>
+    send(`${gateway.url}/pay`, { headers: { authorization: 'Bearer a', 'idempotency-key': 'k1' }, body: { amount } })
 
   const first = pay(1)
   await upstream.arrived(1)
   const early = await pay(1)
   t.equal(early.status, 425)
-  t.match(early.headers, { 'retry-after': /^[1-9]\d*$/, 'oncegate-error': 'in-flight', 'x-should-retry': 'true', 'content-type': 'application/problem+json' })
+  t.match(early.headers, {
+    'retry-after': /^[1-9]\d*$/,
+    'oncegate-error': 'in-flight',
+    'x-should-retry': 'true',
+    'content-type': 'application/problem+json',
+  })
   t.equal(early.json().type, 'urn:oncegate:in-flight')
 
   const other = await pay(2)
