@@ -48,6 +48,14 @@ t.test('a list too long to be told apart counts as one', async (t) => {
   t.ok(digestFields.length < 100)
 })
 
+t.test('never more than 32 fields, and how one member is split does not hang on its neighbours', async (t) => {
+  const wide = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))
+  const nested = { a: { b: wide(20), c: wide(20) }, d: wide(8), e: { f: wide(4) } }
+  const { digestFields } = operation(byKey, send(JSON.stringify(nested)))
+  t.ok((digestFields.match(/:/g) ?? []).length <= 32)
+  t.same(difference(send(JSON.stringify({ ...nested, a: 1 })), send(JSON.stringify(nested))), ['/a'])
+})
+
 t.test('long values differ by their hash', async (t) => {
   const long = (end: string) => send(JSON.stringify({ a: 'x'.repeat(100_000) + end, b: '漢'.repeat(1000) }))
   t.same(difference(long('1'), long('2')), ['/a'])

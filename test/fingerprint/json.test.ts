@@ -161,6 +161,20 @@ t.test('hostile texts are refused or read in time that grows with their length o
   }
 })
 
+t.test('control characters are refused in keys and strings of every length', async (t) => {
+  for (const length of [0, 5, 12, 13, 60]) {
+    for (const control of ['\u0000', '\n', '\t', '\u001f']) {
+      const text = 'x'.repeat(length) + control
+      t.throws(() => parseJson(`{"${text}":1}`), JsonError)
+      t.throws(() => parseJson(`["${text}"]`), JsonError)
+    }
+  }
+})
+
+t.test('-0 is read as 0', async (t) => {
+  for (const text of ['-0', '-0.0', '-0e1', '-0.0000000000000000000']) t.ok(Object.is(parseJson(text), 0), text)
+})
+
 t.test('512 levels are read, one more is refused', async (t) => {
   t.ok(parseJson('['.repeat(512) + ']'.repeat(512)))
   t.match(errorOf('['.repeat(513) + ']'.repeat(513)).reason, /deeper/)

@@ -87,3 +87,12 @@ export function refusal(settings: Partial<RuleConfig>, sent: Sent): string {
   const result = identified(settings, sent)
   return result.kind === 'refused' ? result.problem.name : result.kind
 }
+
+/** An independent text of a value: types told apart, objects without order, -0 as 0. */
+export function shape(value: unknown): string {
+  if (value instanceof Uint8Array) return `bytes${JSON.stringify([...value])}`
+  if (Array.isArray(value)) return `[${value.map(shape).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'undefined'
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${shape(member)}`)
+  return `{${members.toSorted().join(',')}}`
+}
