@@ -1,6 +1,7 @@
 // A real Redis server of a test's own: on a free port, in a directory of its own, gone at the end.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
@@ -100,14 +101,21 @@ export class RedisServer {
   }
 }
 
+/**
+ * A port that nobody listens on, from below the range that outgoing connections take theirs from: one of those could
+ * have it by the time a server is started, or started again.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  for (let tries = 0; tries < 50; tries++) {
+    const port = randomInt(20_000, 32_000)
+    const server = createServer()
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    })
+    if (free) return port
+  }
+  throw new Error('no free port')
 }
 
 function answersPing(port: number): Promise<boolean> {
