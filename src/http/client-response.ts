@@ -3,17 +3,24 @@ import type { ServerResponse } from 'node:http'
 import type { ClientStream } from '../idempotency/answer.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 
+const ONE_PIECE_BYTES = 16_384
+
 /** A broken-off client that does not read on is cut after this. */
 const LAST_BYTES_MS = 5000
 
 export class ClientResponse implements ClientStream {
   readonly #response: ServerResponse
+  readonly #goneListeners: (() => void)[] = []
   #gone = false
+  /** Something of this answer has gone out already. */
+  #begun = false
 
   constructor(response: ServerResponse) {
     this.#response = response
     response.on('close', () => {
-      if (!response.writableEnded) this.#gone = true
+      if (response.writableEnded) return
+      this.#gone = true
+      for (const listener of this.#goneListeners) listener()
     })
     // A write to a client that has left fails; `close` tells of it.
     response.on('error', () => {})
@@ -24,9 +31,7 @@ export class ClientResponse implements ClientStream {
   }
 
   onGone(listener: () => void): void {
-    this.#response.on('close', () => {
-      if (!this.#response.writableEnded) listener()
-    })
+    this.#goneListeners.push(listener)
   }
 
   head(status: number, headers: HeaderList): void {
@@ -34,10 +39,12 @@ export class ClientResponse implements ClientStream {
   }
 
   flushHead(): void {
+    this.#begun = true
     if (!this.gone) this.#response.flushHeaders()
   }
 
   write(chunk: Buffer): boolean {
+    this.#begun = true
     return this.gone || this.#response.write(chunk)
   }
 
@@ -46,7 +53,10 @@ export class ClientResponse implements ClientStream {
   }
 
   end(chunk?: Buffer): void {
-    if (!this.gone) this.#response.end(chunk)
+    if (this.gone) return
+    // As a latin1 string the same bytes go out in one piece with the head; as a Buffer they would be a write of their own.
+    if (chunk !== undefined && chunk.length <= ONE_PIECE_BYTES && !this.#begun) this.#response.end(chunk.toString('latin1'), 'latin1')
+    else this.#response.end(chunk)
   }
 
   /** No terminal chunk, or fewer bytes than declared: RFC 9112 8 calls that incomplete. */

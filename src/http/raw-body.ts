@@ -21,14 +21,14 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bo
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let bytes = 0
-    const done = (reading: BodyReading) => {
-      request.off('data', onData).off('end', onEnd).off('error', onAborted).off('close', onAborted)
-      resolve(reading)
-    }
+    // Settling twice does nothing, so the listeners may stay: taking them off would cost more than they do.
+    const done = resolve
     const onData = (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > maxBytes) return done({ kind: 'too-large' })
-      chunks.push(chunk)
+      if (bytes > maxBytes) {
+        chunks.length = 0
+        done({ kind: 'too-large' })
+      } else chunks.push(chunk)
     }
     const onEnd = () => done({ kind: 'read', body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes) })
     const onAborted = () => done({ kind: 'aborted' })

@@ -14,9 +14,6 @@ export interface ServerOptions {
   readonly tls: { readonly cert: string; readonly key: string } | undefined
 }
 
-/** The target as it came; Fastify's router sees only `/`, so that no spelling of a path can make it answer by itself. */
-const targets = new WeakMap<IncomingMessage, string>()
-
 export async function createServer(proxy: ProxyRoutes, options: ServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     logger: false,
@@ -26,10 +23,8 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     return503OnClosing: false,
     trustProxy: options.trustProxy === undefined ? false : [...options.trustProxy],
     ...(options.tls === undefined ? {} : { https: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key) } }),
-    rewriteUrl: (raw) => {
-      targets.set(raw as IncomingMessage, raw.url!)
-      return isUpgrade(raw as IncomingMessage) ? raw.url! : '/'
-    },
+    // The router sees only `/`, so that no spelling of a path can make it answer by itself.
+    rewriteUrl: (raw) => (isUpgrade(raw as IncomingMessage) ? raw.url! : '/'),
   }) as unknown as FastifyInstance
   const methods = METHODS.filter((method) => method !== 'CONNECT')
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
@@ -52,7 +47,7 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     handler: (request, reply) => {
       reply.hijack()
       const { raw } = request
-      void proxyRequest(proxy, { raw, response: reply.raw, url: targets.get(raw) ?? raw.url!, ip: request.ip })
+      void proxyRequest(proxy, { raw, response: reply.raw, url: request.originalUrl, ip: request.ip })
     },
   })
   return app

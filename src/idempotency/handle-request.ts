@@ -1,5 +1,5 @@
 // The heart: who may execute, and what everybody else gets.
-import { v7 as uuidv7 } from 'uuid'
+import { newExecutionId } from '../model/execution-id.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
@@ -14,7 +14,7 @@ import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored } from './re
 import { waitForTurn } from './wait.ts'
 
 export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {
-  const executionId = uuidv7()
+  const executionId = newExecutionId()
   const holdMs = holdTime(request)
   try {
     const acquire = () => persist(() => gate.store.acquire(acquireRequest(request, executionId)), gate.storeTimeout)

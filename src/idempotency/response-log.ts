@@ -1,38 +1,45 @@
 // Records one upstream answer as it comes: the bytes up to a limit, their hash to the end.
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 
 const NOTHING = Buffer.alloc(0)
 
 export class ResponseLog {
   readonly #maxBytes: number
-  readonly #hash = createHash('sha256')
   #chunks: Buffer[] = []
   #bytes = 0
+  /** Only beyond the limit; up to it the kept bytes are hashed at the end. */
+  #hash: Hash | undefined
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  get bytes(): number {
-    return this.#bytes
-  }
-
   /** True once there is more than may be kept; the bytes are dropped then, the hash goes on. */
   get overflowed(): boolean {
-    return this.#bytes > this.#maxBytes
+    return this.#hash !== undefined
   }
 
   append(chunk: Buffer): void {
     this.#bytes += chunk.length
-    this.#hash.update(chunk)
-    if (this.overflowed) this.#chunks = []
-    else this.#chunks.push(chunk)
+    if (this.#hash !== undefined) this.#hash.update(chunk)
+    else {
+      this.#chunks.push(chunk)
+      if (this.#bytes > this.#maxBytes) this.#overflow()
+    }
   }
 
   /** What goes into the store. Call once, when the answer is whole. */
   close(status: number, headers: HeaderList): StoredResponse {
-    const head = { status, headers, bodyHash: this.#hash.digest('hex'), bodyBytes: this.#bytes, bodyStored: !this.overflowed }
-    return { head, body: this.#chunks.length === 1 ? this.#chunks[0]! : this.#chunks.length === 0 ? NOTHING : Buffer.concat(this.#chunks) }
+    const body =
+      this.#chunks.length === 1 ? this.#chunks[0]! : this.#chunks.length === 0 ? NOTHING : Buffer.concat(this.#chunks, this.#bytes)
+    const bodyHash = (this.#hash ?? createHash('sha256').update(body)).digest('hex')
+    return { head: { status, headers, bodyHash, bodyBytes: this.#bytes, bodyStored: !this.overflowed }, body }
+  }
+
+  #overflow(): void {
+    this.#hash = createHash('sha256')
+    for (const chunk of this.#chunks) this.#hash.update(chunk)
+    this.#chunks = []
   }
 }

@@ -18,21 +18,25 @@ export interface Upstream {
 }
 
 export class Upstreams {
-  readonly #byUrl = new Map<string, Upstream>()
+  readonly #byOptions = new Map<UpstreamOptions, Upstream>()
+  readonly #byContent = new Map<string, Upstream>()
 
+  /** Equal settings share their connections, wherever in the configuration they stand. */
   get(options: UpstreamOptions): Upstream {
-    const key = JSON.stringify([options.url, options.connectTimeout, options.connections, options.ca])
-    let upstream = this.#byUrl.get(key)
-    if (upstream === undefined) {
-      upstream = open(options)
-      this.#byUrl.set(key, upstream)
-    }
+    return this.#byOptions.get(options) ?? this.#add(options)
+  }
+
+  #add(options: UpstreamOptions): Upstream {
+    const content = JSON.stringify([options.url, options.connectTimeout, options.connections, options.ca])
+    const upstream = this.#byContent.get(content) ?? open(options)
+    this.#byContent.set(content, upstream)
+    this.#byOptions.set(options, upstream)
     return upstream
   }
 
   /** Ends every connection at once. */
   async destroy(): Promise<void> {
-    await Promise.all([...this.#byUrl.values()].map(({ pool }) => pool.destroy()))
+    await Promise.all([...this.#byContent.values()].map(({ pool }) => pool.destroy()))
   }
 }
 

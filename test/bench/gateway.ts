@@ -12,6 +12,7 @@ import { load, median } from './load.ts'
 const rounds = Number(process.argv[2] ?? 5)
 const milliseconds = Number(process.argv[3] ?? 2000)
 const CONNECTIONS = 64
+const WARM_UP_MS = 8000
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const children: ChildProcess[] = []
 const folder = mkdtempSync(join(tmpdir(), 'oncegate-bench-'))
@@ -74,10 +75,10 @@ async function main(): Promise<void> {
       const perSecond = await load({
         port: Number(port),
         connections: variant.request === same && round < 0 ? 1 : CONNECTIONS,
-        milliseconds: round < 0 ? 1000 : milliseconds,
+        milliseconds: round < 0 ? WARM_UP_MS : milliseconds,
         request: variant.request,
       })
-      // The first round warms up.
+      // The first round warms up: compiling takes seconds where the compiler shares the gateway's one core.
       if (round >= 0) results[i]!.push(perSecond)
     }
   }

@@ -31,7 +31,7 @@ export interface TestUpstream {
 export async function startUpstream(handler?: Handler): Promise<TestUpstream> {
   const received: Received[] = []
   const waiting: { n: number; resolve: () => void }[] = []
-  let handle: Handler = handler ?? ((_request, response) => void json(response, 200, { execution: received.length }))
+  let handle: Handler = handler ?? ((_request, response) => json(response, 200, { execution: received.length }))
   const server = http.createServer((raw, response) => {
     const chunks: Buffer[] = []
     raw.on('error', () => {})

@@ -51,7 +51,7 @@ t.test('the first request executes, a duplicate in flight is refused with 425, a
   t.same(replay.body, answer.body)
   t.equal(replay.headers['idempotency-fingerprint'], answer.headers['idempotency-fingerprint'])
 
-  const status = await send(`${gateway.url}/status/${answer.headers['idempotency-fingerprint']}`, { method: 'GET' })
+  const status = await send(`${gateway.url}/status/${String(answer.headers['idempotency-fingerprint'])}`, { method: 'GET' })
   t.match(status.json(), { status: 'completed', attempt: 1, http_status: 201, rule: 'pay', duplicates: Number })
   t.equal(upstream.count(), 1)
 })

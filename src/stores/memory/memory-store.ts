@@ -65,7 +65,7 @@ export class MemoryStore implements Store {
     const now = this.#now()
     const settled = settle(this.#living(request.fingerprint, now)?.record, request, now)
     if (typeof settled === 'string') return settled
-    this.#entries.set(request.fingerprint, { record: settled, body: request.response?.body ?? NO_BODY })
+    this.#entries.set(request.fingerprint, { record: settled, body: copyOf(request.response?.body) })
     this.#watchers.notify(request.fingerprint)
     return 'ok'
   }
@@ -118,4 +118,9 @@ export class MemoryStore implements Store {
       if (living(record, now) === undefined) this.#entries.delete(fingerprint)
     }
   }
+}
+
+/** The bytes alone: a piece of a socket's read buffer would keep the whole of it in memory. */
+function copyOf(body: Buffer | undefined): Buffer {
+  return body === undefined || body.length === 0 ? NO_BODY : Buffer.from(body)
 }
