@@ -1,12 +1,6 @@
 // Opens the store that an address names, loading only that store's driver.
+import type { StoreOptions } from './store-options.ts'
 import type { Store } from './store.ts'
-
-export interface StoreOptions {
-  /** Every call is answered, or refused with StoreUnavailable, within this. */
-  readonly timeoutMs: number
-  /** Is told what an operator should know: a server that may forget, a connection lost. */
-  readonly warn: (message: string) => void
-}
 
 /** `memory:`, `lmdb:<directory>`, `redis://…`, `rediss://…`. A Redis that is down does not stop a gateway from starting. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {

@@ -2,7 +2,7 @@
 import type { RecordView } from '../../model/record.ts'
 import type { StoredResponse } from '../../model/stored-response.ts'
 import { withDeadline } from '../deadline.ts'
-import type { StoreOptions } from '../open-store.ts'
+import type { StoreOptions } from '../store-options.ts'
 import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult, Store } from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
 import type { Refusal } from '../transitions.ts'

@@ -1,6 +1,6 @@
 // The one place that knows the Redis driver: a connection that comes back by itself, and never holds a call.
 import { Redis } from 'ioredis'
-import type { StoreOptions } from '../open-store.ts'
+import type { StoreOptions } from '../store-options.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Script } from './script.ts'
 

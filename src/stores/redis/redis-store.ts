@@ -1,7 +1,7 @@
 // The store on one Redis server: each verb is one script and one round trip, on the server's clock.
 import type { RecordView } from '../../model/record.ts'
 import type { StoredResponse } from '../../model/stored-response.ts'
-import type { StoreOptions } from '../open-store.ts'
+import type { StoreOptions } from '../store-options.ts'
 import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult, Store, TtlMs } from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
 import { checkSettle } from '../transitions.ts'
