@@ -44,11 +44,12 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     wsClientOptions: {
       rewriteRequestHeaders: (headers: object, request: { raw: IncomingMessage }) => ({ ...headers, ...webSocketHeaders(request.raw) }),
     },
-    handler: (request, reply) => {
-      reply.hijack()
-      const { raw } = request
-      void proxyRequest(proxy, { raw, response: reply.raw, url: request.originalUrl, ip: request.ip })
-    },
+  })
+  // Before Fastify looks at the body: it is passed on, or read as bytes, whatever its type says.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isUpgrade(request.raw)) return done()
+    reply.hijack()
+    void proxyRequest(proxy, { raw: request.raw, response: reply.raw, url: request.originalUrl, ip: request.ip })
   })
   return app
 }
@@ -58,8 +59,9 @@ function answerExpectations(app: FastifyInstance): void {
   app.server.on('checkContinue', (raw, response) => app.server.emit('request', raw, response))
 }
 
-function isUpgrade(raw: IncomingMessage): boolean {
-  return raw.headers.upgrade?.toLowerCase() === 'websocket'
+/** As Node's parser understood it: a header alone makes no upgrade, and must be no way past the rules. */
+function isUpgrade(raw: IncomingMessage & { upgrade?: boolean | null }): boolean {
+  return raw.upgrade === true
 }
 
 /** The handshake is made anew for the upstream; everything else the client sent goes along. */

@@ -47,7 +47,7 @@ export function forward(upstream: Upstream, request: UpstreamRequest, events: Re
   try {
     upstream.pool.dispatch(options, exchange)
   } catch (error) {
-    exchange.onResponseError(undefined, error)
+    exchange.onError(error)
   }
   return exchange
 }
@@ -64,11 +64,17 @@ function upstreamHeaders(upstream: Upstream, request: UpstreamRequest): string[]
   return headers
 }
 
+/**
+ * undici's handler as its HTTP/1.1 client calls it. The newer `onResponse…` names are a wrapper around these that parses
+ * every header into an object, which loses their order and number.
+ */
 class UpstreamExchange implements Dispatcher.DispatchHandler, Forwarding {
   readonly #request: UpstreamRequest
   readonly #events: ResponseEvents
   readonly #timer: NodeJS.Timeout | undefined
-  #controller: Dispatcher.DispatchController | undefined
+  #abort: ((reason?: Error) => void) | undefined
+  #resume: (() => void) | undefined
+  #paused = false
   #ended = false
 
   constructor(request: UpstreamRequest, events: ResponseEvents) {
@@ -82,38 +88,43 @@ class UpstreamExchange implements Dispatcher.DispatchHandler, Forwarding {
   }
 
   pause(): void {
-    this.#controller?.pause()
+    this.#paused = true
   }
 
   resume(): void {
-    this.#controller?.resume()
+    if (!this.#paused) return
+    this.#paused = false
+    this.#resume?.()
   }
 
   /** Called right before the first byte is written: from here on the upstream may have acted. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+  onConnect(abort: (reason?: Error) => void): void {
+    this.#abort = abort
     // Given up while it waited for a connection: aborting here still keeps every byte back.
-    if (this.#ended) controller.abort(new Error('given up'))
+    if (this.#ended) abort(new Error('given up'))
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  onHeaders(status: number, headers: (Buffer | string)[], resume: () => void): boolean {
+    this.#resume = resume
     // Interim answers (1xx, RFC 9110 15.2) are of this hop; only the final status counts.
-    if (this.#ended || status < 200) return
-    this.#events.onHead(status, decodeHeaders(controller))
+    if (this.#ended || status < 200) return true
+    this.#events.onHead(status, decodeHeaders(headers))
     // RFC 9112 6.3: these end with their head, whatever the headers say; undici would wait for a declared length.
     if (status === 204 || status === 304 || this.#request.method === 'HEAD') this.#finish()
+    return !this.#paused
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): boolean {
     if (!this.#ended) this.#events.onData(chunk)
+    return !this.#paused
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     if (!this.#ended) this.#finish()
   }
 
-  onResponseError(_controller: unknown, error: unknown): void {
-    const sent = this.#controller !== undefined
+  onError(error: unknown): void {
+    const sent = this.#abort !== undefined
     this.#fail(new UpstreamError(sent ? 'broken' : 'unreachable', sent, error))
   }
 
@@ -124,9 +135,9 @@ class UpstreamExchange implements Dispatcher.DispatchHandler, Forwarding {
 
   #giveUp(fault: UpstreamFault): void {
     if (this.#ended) return
-    const sent = this.#controller !== undefined
+    const sent = this.#abort !== undefined
     this.#fail(new UpstreamError(!sent && fault === 'timeout' ? 'unreachable' : fault, sent))
-    this.#controller?.abort(new Error(`given up: ${fault}`))
+    this.#abort?.(new Error(`given up: ${fault}`))
   }
 
   #fail(error: UpstreamError): void {
@@ -141,9 +152,6 @@ class UpstreamExchange implements Dispatcher.DispatchHandler, Forwarding {
   }
 }
 
-/** The raw lines, since undici's parsed object loses their order and number. */
-function decodeHeaders(controller: Dispatcher.DispatchController): string[] {
-  const raw = controller.rawHeaders
-  if (!Array.isArray(raw)) return []
+function decodeHeaders(raw: readonly (Buffer | string)[]): string[] {
   return raw.map((text) => (typeof text === 'string' ? text : text.toString('latin1')))
 }

@@ -1,5 +1,5 @@
 // The one place that knows the Redis driver: a connection that comes back by itself, and never holds a call.
-import { Redis } from 'ioredis'
+import { Command, Redis } from 'ioredis'
 import type { StoreOptions } from '../store-options.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Script } from './script.ts'
@@ -14,6 +14,7 @@ export class RedisConnection {
   readonly #timeoutMs: number
   readonly #warn: (message: string) => void
   #troubled = false
+  #gathering = false
 
   constructor(url: string, { timeoutMs, warn }: StoreOptions) {
     this.#timeoutMs = timeoutMs
@@ -68,7 +69,14 @@ export class RedisConnection {
    * no later flush can make fail.
    */
   script(verb: string, script: Script, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<Reply> {
-    return withDeadline(verb, this.#timeoutMs, this.#evaluate(script, keys, args, performance.now() + this.#timeoutMs))
+    const endsAt = performance.now() + this.#timeoutMs
+    const sent = this.#send('evalsha', [script.sha, keys.length, ...keys, ...args]).catch((error: unknown) => {
+      // After the deadline the caller has been refused: what is sent now would be a claim of nobody's.
+      const forgotten = error instanceof Error && error.message.startsWith('NOSCRIPT')
+      if (!forgotten || performance.now() > endsAt) return withoutArguments(error)
+      return this.#send('eval', [script.source, keys.length, ...keys, ...args]).catch(withoutArguments)
+    })
+    return withDeadline(verb, this.#timeoutMs, sent)
   }
 
   /** Gives the connection up and takes another. */
@@ -80,15 +88,22 @@ export class RedisConnection {
     this.#client.disconnect()
   }
 
-  async #evaluate(script: Script, keys: readonly string[], args: readonly (string | Buffer)[], endsAt: number): Promise<Reply> {
-    try {
-      return asReply(await this.#client.callBuffer('evalsha', [script.sha, keys.length, ...keys, ...args]))
-    } catch (error) {
-      // After the deadline the caller has been refused: what is sent now would be a claim of nobody's.
-      const forgotten = error instanceof Error && error.message.startsWith('NOSCRIPT')
-      if (!forgotten || performance.now() > endsAt) return withoutArguments(error)
-      return asReply(await this.#client.callBuffer('eval', [script.source, keys.length, ...keys, ...args]).catch(withoutArguments))
-    }
+  /** These scripts answer with strings and lists, as bytes. */
+  #send(name: string, args: (string | number | Buffer)[]): Promise<Reply> {
+    this.#gather()
+    return this.#client.sendCommand(new Command(name, args, { replyEncoding: null })) as Promise<Reply>
+  }
+
+  /** What one turn of the event loop sends goes out in one write: under load that is one system call for many requests. */
+  #gather(): void {
+    const { stream } = this.#client
+    if (this.#gathering || !this.ready) return
+    this.#gathering = true
+    stream.cork()
+    setImmediate(() => {
+      this.#gathering = false
+      stream.uncork()
+    })
   }
 
   #onError(error: Error): void {
@@ -108,9 +123,4 @@ export class RedisConnection {
 /** The driver's errors carry the command with its arguments: owners, digests and answers, which no log may show. */
 function withoutArguments(error: unknown): never {
   throw new Error(error instanceof Error ? error.message : 'the Redis driver failed')
-}
-
-/** callBuffer answers nothing else to these scripts: they return strings and lists. */
-function asReply(reply: unknown): Reply {
-  return reply as Reply
 }
