@@ -6,6 +6,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { passedOn } from '../model/headers.ts'
 import { problem } from '../model/problems.ts'
 import { problemResponse } from './problem-response.ts'
+import { takeWebSocketsOnly } from './upgrades.ts'
 import { proxyRequest, type ProxyRoutes } from './proxy-routes.ts'
 
 export interface ServerOptions {
@@ -51,6 +52,8 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     reply.hijack()
     void proxyRequest(proxy, { raw: request.raw, response: reply.raw, url: request.originalUrl, ip: request.ip })
   })
+  await app.ready()
+  takeWebSocketsOnly(app.server)
   return app
 }
 
