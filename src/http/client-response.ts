@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http'
 import type { ClientStream } from '../idempotency/answer.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 
+const NOTHING = Buffer.alloc(0)
+
 const ONE_PIECE_BYTES = 16_384
 
 /** A broken-off client that does not read on is cut after this. */
@@ -40,7 +42,8 @@ export class ClientResponse implements ClientStream {
 
   flushHead(): void {
     this.#begun = true
-    if (!this.gone) this.#response.flushHeaders()
+    // flushHeaders would write the head as UTF-8, and every byte of it above 127 as two.
+    if (!this.gone) this.#response.write(NOTHING)
   }
 
   write(chunk: Buffer): boolean {
