@@ -77,6 +77,9 @@ export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Prom
 
 async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
   const { path } = exchange.target
+  // RFC 9112 3.2: without it nobody can say what the target is.
+  if (exchange.raw.headers.host === undefined && exchange.raw.httpVersion !== '1.0')
+    return refuse(exchange, problem('request-invalid', 'The request has no Host header.'), ['Connection', 'close'])
   if (isStatusPath(proxy.statusPath, path)) return { outcome: 'status', status: await statusRoute(proxy, exchange) }
   if (proxy.draining())
     return refuse(exchange, problem('shutting-down', 'The gateway is shutting down: ask again.', { retryAfterMs: 1000 }), [
@@ -98,8 +101,7 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
 
 async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Promise<Result> {
   const { config } = match.rule
-  exchange.continueReading()
-  const reading = await readBody(exchange.raw, config.maxBody)
+  const reading = await readBody(exchange.raw, config.maxBody, { begin: () => exchange.continueReading() })
   if (reading.kind === 'too-large')
     return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${config.maxBody} bytes.`))
   if (reading.kind === 'aborted') {
@@ -152,7 +154,7 @@ async function pass(
   exchange: Exchange,
   options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList },
 ): Promise<Result> {
-  exchange.continueReading()
+  if (options.body === undefined) exchange.continueReading()
   const passed = await passThrough(
     proxy.gate.upstreams.get(options.upstream),
     {

@@ -14,10 +14,11 @@ export function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
 }
 
-/** A declared length over the limit is refused before a byte is read. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<BodyReading> {
+/** A declared length over the limit is refused before a byte is read; `begin` is told when the reading begins. */
+export function readBody(request: IncomingMessage, maxBytes: number, { begin }: { begin: () => void }): Promise<BodyReading> {
   if (!hasBody(request)) return Promise.resolve({ kind: 'read', body: NOTHING })
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve({ kind: 'too-large' })
+  begin()
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let bytes = 0

@@ -8,6 +8,7 @@ import { problem } from '../model/problems.ts'
 import { problemResponse } from './problem-response.ts'
 import { takeWebSocketsOnly } from './upgrades.ts'
 import { proxyRequest, type ProxyRoutes } from './proxy-routes.ts'
+import { refuseUnreadable } from './refuse-unreadable.ts'
 
 export interface ServerOptions {
   /** Addresses whose X-Forwarded-For is believed. */
@@ -23,7 +24,12 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     // While it drains the gateway answers by itself, as a problem.
     return503OnClosing: false,
     trustProxy: options.trustProxy === undefined ? false : [...options.trustProxy],
-    ...(options.tls === undefined ? {} : { https: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key) } }),
+    // node would refuse it without a word; here it is refused like every other request that cannot be read.
+    http: { requireHostHeader: false },
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, proxy),
+    ...(options.tls === undefined
+      ? {}
+      : { https: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key), requireHostHeader: false } }),
     // The router sees only `/`, so that no spelling of a path can make it answer by itself.
     rewriteUrl: (raw) => (isUpgrade(raw as IncomingMessage) ? raw.url! : '/'),
   }) as unknown as FastifyInstance
