@@ -193,6 +193,7 @@ t.test('a body over maxBody is refused, and the client reads the refusal althoug
   t.equal(upstream.count(), 0)
   const atLimit = await send(gateway.url, { headers: key('k'), body: Buffer.alloc(1024) })
   t.equal(atLimit.status, 200)
+  t.equal((await send(gateway.url, { headers: key('k2', { 'transfer-encoding': 'chunked' }), body: Buffer.alloc(1025) })).status, 413)
 })
 
 t.test('a chunked upload, with trailers and extensions, is forwarded whole', async (t) => {
