@@ -13,7 +13,9 @@ export function takeWebSocketsOnly(server: Server): void {
   const listeners = server.listeners('upgrade') as UpgradeListener[]
   server.removeAllListeners('upgrade')
   server.on('upgrade', (raw: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (raw.headers.upgrade?.trim().toLowerCase() === 'websocket') for (const listener of listeners) listener(raw, socket, head)
+    // RFC 6455 4.1: a WebSocket is asked for with GET; with another method it is no way past the rules.
+    if (raw.method === 'GET' && raw.headers.upgrade?.trim().toLowerCase() === 'websocket')
+      for (const listener of listeners) listener(raw, socket, head)
     else beginAgain(server, raw, socket, head)
   })
 }
@@ -24,10 +26,10 @@ function beginAgain(server: Server, raw: IncomingMessage, socket: Duplex, head: 
     const name = raw.rawHeaders[i]!
     if (/^(?:upgrade|http2-settings)$/i.test(name)) continue
     const value = /^connection$/i.test(name) ? withoutOffer(raw.rawHeaders[i + 1]!) : raw.rawHeaders[i + 1]!
-    if (value !== '') lines.push(`${name}: ${value}`)
+    lines.push(`${name}: ${value}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  server.emit('connection', socket)
+  server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket)
 }
 
 function withoutOffer(connection: string): string {
