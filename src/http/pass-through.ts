@@ -22,6 +22,7 @@ export interface PassedRequest {
 
 export type Passed =
   | { readonly kind: 'passed'; readonly status: number | undefined }
+  | { readonly kind: 'client-gone' }
   | { readonly kind: 'failed'; readonly problem: Problem }
 
 export function passThrough(upstream: Upstream, request: PassedRequest, client: ClientStream): Promise<Passed> {
@@ -47,6 +48,7 @@ export function passThrough(upstream: Upstream, request: PassedRequest, client: 
           resolve({ kind: 'passed', status })
         },
         onFail: (error) => {
+          if (error.fault === 'cancelled') return resolve({ kind: 'client-gone' })
           if (status === undefined) return resolve({ kind: 'failed', problem: faultProblem(error) })
           client.break()
           resolve({ kind: 'passed', status })
@@ -54,6 +56,7 @@ export function passThrough(upstream: Upstream, request: PassedRequest, client: 
       },
     )
     client.onGone(() => forwarding.cancel())
+    if (client.gone) forwarding.cancel()
   })
 }
 

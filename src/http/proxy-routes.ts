@@ -167,6 +167,7 @@ async function pass(
     exchange.client,
   )
   if (passed.kind === 'failed') return refuse(exchange, passed.problem)
+  if (passed.kind === 'client-gone') return { outcome: 'client-gone', status: undefined }
   return { outcome: options.mark === undefined ? 'passed' : 'unguarded', status: passed.status }
 }
 
