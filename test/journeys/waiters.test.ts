@@ -43,7 +43,7 @@ async function house(t: Test, store: string): Promise<House> {
       }),
     status: async (key) => {
       const fingerprint = upstream.received.find((one) => one.headers['idempotency-key'] === key)?.headers['idempotency-fingerprint']
-      return (await send(`${gateways[0]!.url}/status/${String(fingerprint)}`, { method: 'GET' })).json()
+      return (await send(`${gateways[1]!.url}/status/${String(fingerprint)}`, { method: 'GET' })).json()
     },
   }
 }
@@ -196,9 +196,30 @@ t.test('waiters on one Redis', async (t) => {
     const made = (await calls()) - before
     t.ok(made < 200, `waiting costs few commands: ${made}`)
 
-    const waiters = Array.from({ length: 20 }, (_, i) => ask('/pay', 'lost', i))
-    await until('the execution', () => executions('lost') === 1)
     doors[0]!.open()
-    await Promise.all([first, ...waiters])
+    t.equal((await first).status, 425, 'its result could not be stored')
+  })
+
+  await t.test('a store that has forgotten everything: one of the waiters executes', async (t) => {
+    const client = new Redis(redis.url)
+    t.teardown(() => client.disconnect())
+    const doors = [latch(), latch()]
+    upstream.handle(async (_request, response) => {
+      const n = executions('lost')
+      await doors[n - 1]?.opened
+      json(response, 200, { n })
+    })
+    const first = ask('/pay', 'lost', 0)
+    await until('the execution', () => executions('lost') === 1)
+    const waiters = Array.from({ length: 20 }, (_, i) => ask('/pay', 'lost', i))
+    await until('twenty wait', async () => (await status('lost')).duplicates === 20)
+    await client.flushall()
+    await until('one of them executes', () => executions('lost') === 2)
+    doors[0]!.open()
+    t.equal((await first).status, 425, 'the result of who lost the claim does not count')
+    doors[1]!.open()
+    const answers = await within('all answers', Promise.all(waiters))
+    t.same([...new Set(answers.map((answer) => `${answer.status} ${answer.text}`))], ['200 {"n":2}'])
+    t.equal(executions('lost'), 2)
   })
 })
