@@ -1,5 +1,7 @@
 // SIGTERM: what runs may finish within the grace, nothing new begins, and what is left over is settled at once.
+import { once } from 'node:events'
 import http from 'node:http'
+import net from 'node:net'
 import t from 'tap'
 import { type Answer, send, type SendOptions } from '../helpers/client.ts'
 import { type GatewayProcess, gatewayProcess } from '../helpers/gateway-process.ts'
@@ -65,6 +67,14 @@ for (const [store, open] of Object.entries(SHARED_STORES)) {
     t.teardown(() => agent.destroy())
     await ask(gateway, '/pay', 'buffered', { agent })
 
+    // And one that is in use, and asks for more before it has its answer.
+    const pipelined = net.connect(Number(new URL(gateway.url).port), '127.0.0.1')
+    t.teardown(() => pipelined.destroy())
+    let received = ''
+    pipelined.on('data', (chunk) => (received += chunk.toString()))
+    pipelined.write('GET /free HTTP/1.1\r\nHost: a\r\n\r\n')
+    await within('the request of the connection in use', upstream.arrived(4))
+
     const terminated = terminate(gateway)
     await until('the end has begun', () => gateway.log.some((line) => line.msg === 'shutting down'))
     for (const options of [{}, { agent }]) {
@@ -72,12 +82,19 @@ for (const [store, open] of Object.entries(SHARED_STORES)) {
       if (typeof refused === 'object') t.match(refused, { status: 503, headers: { 'oncegate-error': 'shutting-down' } })
       else t.match(refused, /^ECONN(REFUSED|RESET)$/)
     }
+    const closed = once(pipelined, 'close')
+    pipelined.write('POST /pay HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nIdempotency-Key: new\r\nContent-Length: 0\r\n\r\n')
+    // Time for the gateway to read it.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    t.equal(upstream.count(), 4, 'nothing new is executed')
     door.open()
     const result = { status: 200, text: '{"done":true}', whole: true }
     t.match(await buffered, result)
     t.match(await held, { ...result, headers: { 'idempotency-replayed': 'true' } }, 'who waited has the result as well')
     t.match(await stream, { status: 200, text: 'data: 1\n\ndata: 2\n\n', whole: true })
     t.match(await unguarded, result)
+    await within('the end of the connection in use', closed)
+    t.match(received, /^HTTP\/1.1 200 OK\r\n[^]*\{"done":true\}/)
     const { code, tookMs } = await terminated
     t.equal(code, 0)
     t.ok(tookMs < 4000, `ended after ${tookMs} ms, without waiting for the grace to be over`)
@@ -85,7 +102,7 @@ for (const [store, open] of Object.entries(SHARED_STORES)) {
     const next = await start()
     t.match(await ask(next, '/pay', 'buffered'), { ...result, headers: { 'idempotency-replayed': 'true' } })
     t.match(await ask(next, '/pay', 'stream'), { text: 'data: 1\n\ndata: 2\n\n', headers: { 'idempotency-replayed': 'true' } })
-    t.equal(upstream.count(), 3, 'nothing new was executed')
+    t.equal(upstream.count(), 4, 'nothing new was executed')
   })
 }
 
