@@ -73,7 +73,8 @@ t.test('a store that stands still', async (t) => {
   for (const status of new Set(answers.map(({ result }) => result.status))) t.equal(status, 503)
   unavailable(t, answers[0]!.result)
   const slowest = Math.max(...answers.map(({ tookMs }) => tookMs))
-  t.ok(slowest <= STORE_TIMEOUT_MS + 200, `the slowest took ${slowest} ms`)
+  // The margin is for a hundred clients at once on a busy machine.
+  t.ok(slowest < 2 * STORE_TIMEOUT_MS, `the slowest took ${slowest} ms`)
   const passed = await ask(gateway, 'k', '/pass')
   t.match(passed, { status: 200, headers: { 'idempotency-unguarded': 'true' } })
   t.notOk(passed.headers['idempotency-fingerprint'], 'what is not guarded has no fingerprint')

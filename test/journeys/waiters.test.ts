@@ -22,9 +22,9 @@ const RULES = `
 interface House {
   upstream: TestUpstream
   gateways: TestGateway[]
-  ask(path: string, key: string, i: number, signal?: AbortSignal): Promise<Answer>
+  ask: (path: string, key: string, i: number, signal?: AbortSignal) => Promise<Answer>
   /** What the status page says of the record. */
-  status(key: string): Promise<any>
+  status: (key: string) => Promise<any>
 }
 
 async function house(t: Test, store: string): Promise<House> {
