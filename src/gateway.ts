@@ -1,6 +1,6 @@
 // Composition root: the only file that knows every part.
 import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './observe/log.ts'
 import { createAdminServer } from './admin/admin-server.ts'
 import type { GatewayConfig } from './config/gateway-config.ts'
@@ -52,6 +52,8 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     draining = true
     const stopped = traffic.close()
     await live.drain(config.shutdownGrace, { also: stopped, lastMs: config.storeTimeout + 500 })
+    // The answers to whatever was given up get out.
+    await nextTurn()
     // Whatever is open now is beyond the grace: it ends broken, never as if it were whole.
     traffic.server.closeAllConnections()
     await stopped

@@ -21,12 +21,7 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
     let claim = await acquire()
     const held = claim.kind === 'in_flight' && holdMs > 0
     if (claim.kind === 'in_flight' && held) {
-      claim = await waitForTurn(
-        gate.store,
-        claim,
-        { limitMs: holdMs, gone: () => client.gone, onGone: (wake) => client.onGone(wake) },
-        acquire,
-      )
+      claim = await hold(gate, claim, { client, limitMs: holdMs, acquire })
     }
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
     return held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer
@@ -34,6 +29,27 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
     if (!(error instanceof StoreUnavailable)) throw error
     return answerWithoutStore(gate, request, executionId)
   }
+}
+
+/** Waits for a turn, but not at a gateway whose time is over: it could not finish what it began. */
+function hold(
+  gate: Gate,
+  claim: Extract<Claim, { kind: 'in_flight' }>,
+  { client, limitMs, acquire }: { client: ClientStream; limitMs: number; acquire: () => Promise<Claim> },
+): Promise<Claim> {
+  let over = false
+  let wakeUp = nothing
+  const onGone = (wake: () => void): void => {
+    client.onGone(wake)
+    wakeUp = wake
+  }
+  const turn = waitForTurn(gate.store, claim, { limitMs, gone: () => over || client.gone, onGone }, acquire)
+  const giveUp = (): void => {
+    over = true
+    wakeUp()
+  }
+  gate.live.add({ giveUp, settled: turn.then(nothing, nothing) })
+  return turn
 }
 
 interface Turn {
@@ -110,3 +126,5 @@ export function refuseWithoutStore(onStoreError: 'refuse' | 'pass'): Answer {
     }),
   }
 }
+
+function nothing(): void {}

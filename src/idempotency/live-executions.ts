@@ -1,4 +1,5 @@
-// The executions and store duties under way in this process, so that a shutdown can wait for them, then end them.
+// The executions, held requests and store duties under way in this process, so that a shutdown can wait for them, then
+// end them.
 
 export interface LiveExecution {
   /** Gives the execution up; its outcome is settled as far as it is known. */
@@ -9,6 +10,7 @@ export interface LiveExecution {
 
 export class LiveExecutions {
   readonly #live = new Set<LiveExecution>()
+  #over = false
 
   get size(): number {
     return this.#live.size
@@ -17,14 +19,16 @@ export class LiveExecutions {
   add(execution: LiveExecution): void {
     this.#live.add(execution)
     void execution.settled.then(() => this.#live.delete(execution))
+    if (this.#over) execution.giveUp()
   }
 
   /**
-   * Waits until nothing is under way and `also` is done, for `graceMs` at most. What then still runs is given up, and
-   * its settling waited for, `lastMs` at most.
+   * Waits until nothing is under way and `also` is done, for `graceMs` at most. What then still runs, or begins, is given
+   * up, and its settling waited for, `lastMs` at most.
    */
   async drain(graceMs: number, options: { also: PromiseLike<unknown>; lastMs: number }): Promise<void> {
     await within(graceMs, Promise.all([this.#allSettled(), options.also]))
+    this.#over = true
     for (const execution of this.#live) execution.giveUp()
     await within(options.lastMs, this.#allSettled())
   }

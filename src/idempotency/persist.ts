@@ -4,14 +4,17 @@ import { StoreUnavailable, type SettleRequest, type Store } from '../stores/stor
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 5000
+/** No pause is longer than this part of the time there is: a store that comes back in time is met in time. */
+const PAUSE_SHARE = 10
 
 /**
  * Calls the store, again and again while it is out of reach, for `limitMs` at most; the first call is always made.
  * Every verb is safe to repeat (G2, G3, G9). Rejects with StoreUnavailable when the time is over.
  */
-export async function persist<T>(call: () => Promise<T>, limitMs: number): Promise<T> {
+export async function persist<T>(call: () => Promise<T>, limitMs: number, longestPauseMs = limitMs / PAUSE_SHARE): Promise<T> {
   const end = performance.now() + limitMs
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+  const longest = Math.min(longestPauseMs, LONGEST_PAUSE_MS)
+  for (let pauseMs = Math.min(FIRST_PAUSE_MS, longest); ; pauseMs = Math.min(pauseMs * 2, longest)) {
     try {
       return await call()
     } catch (error) {
@@ -24,16 +27,21 @@ export async function persist<T>(call: () => Promise<T>, limitMs: number): Promi
 /**
  * Takes back a claim that was asked for but will not be used, since the answer to the acquire never came: the acquire
  * may have been applied, or may still be on its way. Without this it would lapse into an unknown outcome although
- * nothing was ever sent. Looks again after a lease, for an acquire that overtook the first look.
+ * nothing was ever sent. Looks again within the lease, for an acquire that overtook the first look; and while the store
+ * is away it never pauses for as long as a lease, since the store may grant the claim in the moment it is back.
  */
 export async function takeBackClaim(store: Store, claim: Omit<SettleRequest, 'to' | 'response'>): Promise<void> {
   const request: SettleRequest = { ...claim, to: 'failed' }
-  const limitMs = Math.max(60_000, 2 * claim.keepAtLeastMs)
+  const leaseMs = claim.keepAtLeastMs
+  const limitMs = Math.max(60_000, 2 * leaseMs)
   try {
-    if ((await persist(() => store.settle(request), limitMs)) === 'ok') return
-    await pause(claim.keepAtLeastMs, undefined, { ref: false })
-    await persist(() => store.settle(request), limitMs)
+    for (let looks = 1; (await persist(() => store.settle(request), limitMs, leaseMs / 4)) === 'stale' && looks < LOOKS; looks++) {
+      await pause(leaseMs / 2, undefined, { ref: false })
+    }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
   }
 }
+
+/** Half a lease apart, they find whatever is granted within a lease of the first before it can lapse. */
+const LOOKS = 3

@@ -5,9 +5,9 @@ import type { Claim, Store } from '../stores/store.ts'
 export interface Waiter {
   /** Milliseconds this one may be held. */
   readonly limitMs: number
-  /** Its client has left. */
+  /** Its client has left, or the gateway's time is over. */
   readonly gone: () => boolean
-  /** Called with a function that ends the waiting when the client leaves. */
+  /** Called with a function that ends the waiting when it is gone. */
   readonly onGone: (wake: () => void) => void
 }
 

@@ -1,0 +1,79 @@
+// A gateway as a process of its own, on free ports: what tests kill, stop and shut down.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { within } from './until.ts'
+
+const START_WITHIN_MS = 15_000
+const END_WITHIN_MS = 10_000
+
+const program = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+export interface GatewayProcess {
+  readonly url: string
+  readonly adminUrl: string
+  /** Every log line so far, parsed. */
+  readonly log: Record<string, unknown>[]
+  /** Resolves when the process has ended, by itself or not. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  signal(signal: NodeJS.Signals): void
+  /** The process stands still: its connections are open, and nothing goes on. */
+  pause(): void
+  resume(): void
+  /** kill -9. */
+  kill(): Promise<void>
+}
+
+/** `rules` and `top` are YAML; the rest of the configuration is filled in. It is killed when the test process ends. */
+export async function gatewayProcess(options: { upstream: string; store: string; rules: string; top?: string }): Promise<GatewayProcess> {
+  const directory = await mkdtemp(join(tmpdir(), 'oncegate-config-'))
+  const file = join(directory, 'oncegate.yaml')
+  const { upstream, store, rules, top = '' } = options
+  await writeFile(file, `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\nrules:\n${rules}\n`)
+  const child = spawn(process.execPath, [program, 'start', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }))
+  const orphaned = (): void => void child.kill('SIGKILL')
+  process.once('exit', orphaned)
+  void ended.then(() => process.off('exit', orphaned))
+
+  const log: Record<string, unknown>[] = []
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const listening = new Promise<Record<string, unknown>>((resolve) => {
+    createInterface(child.stdout).on('line', (text) => {
+      const line = JSON.parse(text) as Record<string, unknown>
+      log.push(line)
+      if (line.msg === 'listening') resolve(line)
+    })
+  })
+  const failed = ended.then(({ code }) => {
+    throw new Error(`the gateway ended at once, code ${String(code)}: ${errors}`)
+  })
+  let line: Record<string, unknown>
+  try {
+    line = await within('a gateway that listens', Promise.race([listening, failed]), START_WITHIN_MS)
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error
+  } finally {
+    failed.catch(() => undefined)
+    await rm(directory, { recursive: true, force: true })
+  }
+  return {
+    url: String(line.listen),
+    adminUrl: String(line.admin),
+    log,
+    ended,
+    signal: (signal) => void child.kill(signal),
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    kill: async () => {
+      child.kill('SIGKILL')
+      await within('the end of a killed gateway', ended, END_WITHIN_MS)
+    },
+  }
+}
