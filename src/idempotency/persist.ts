@@ -14,13 +14,28 @@ const PAUSE_SHARE = 10
 export async function persist<T>(call: () => Promise<T>, limitMs: number, longestPauseMs = limitMs / PAUSE_SHARE): Promise<T> {
   const end = performance.now() + limitMs
   const longest = Math.min(longestPauseMs, LONGEST_PAUSE_MS)
-  for (let pauseMs = Math.min(FIRST_PAUSE_MS, longest); ; pauseMs = Math.min(pauseMs * 2, longest)) {
+  let pauseMs = Math.min(FIRST_PAUSE_MS, longest)
+  for (let tries = 1; ; tries++) {
     try {
-      return await call()
+      // The first call has the store's own limit; a further one has only what is left.
+      return await (tries === 1 ? call() : withinMs(end - performance.now(), call()))
     } catch (error) {
       if (!(error instanceof StoreUnavailable) || performance.now() + pauseMs > end) throw error
       await pause(pauseMs, undefined, { ref: false })
+      pauseMs = Math.min(pauseMs * 2, longest)
     }
+  }
+}
+
+async function withinMs<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable('again')), limitMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
