@@ -2,7 +2,8 @@
 import { resolveFrom } from './config-files.ts'
 import type { GatewayConfig, RuleConfig } from './gateway-config.ts'
 import { viewRules, type RuleView } from './rule-view.ts'
-import { ruleSchema, type CheckedConfig, type UpstreamSetting } from './schema.ts'
+import { ruleSchema, type CheckedConfig, type PartSetting, type UpstreamSetting } from './schema.ts'
+import type { StepSetting } from './step-schema.ts'
 
 const MINUTE = 60_000
 const MIB = 1024 ** 2
@@ -28,12 +29,18 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
     trustProxy: checked.trustProxy,
     tls: checked.tls && { cert: resolveFrom(configFile, checked.tls.cert), key: resolveFrom(configFile, checked.tls.key) },
     shutdownGrace: checked.shutdownGrace,
-    rules: viewRules(root).map((view) => buildRule(view, upstream, finish)),
+    rules: viewRules(root).map((view) => buildRule(view, { upstream, finish, configFile })),
   })
 }
 
+interface Surroundings {
+  readonly upstream: UpstreamSetting
+  readonly finish: (upstream: UpstreamSetting) => UpstreamSetting
+  readonly configFile: string | undefined
+}
+
 /** The rule is checked once more, now with the defaults under it, so that every value comes from the schema. */
-function buildRule(view: RuleView, upstream: UpstreamSetting, finish: (upstream: UpstreamSetting) => UpstreamSetting): RuleConfig {
+function buildRule(view: RuleView, { upstream, finish, configFile }: Surroundings): RuleConfig {
   const { match, owner, ...rule } = ruleSchema.parse({ inFlight: {}, replayHeaders: {}, ...view.settings })
   if (rule.inFlight === undefined || rule.replayHeaders === undefined) throw new Error('unreachable: both were given')
   return {
@@ -41,7 +48,9 @@ function buildRule(view: RuleView, upstream: UpstreamSetting, finish: (upstream:
     match: { methods: match.methods, paths: listOf(match.path) },
     upstream: rule.upstream === undefined ? upstream : finish(rule.upstream),
     owner: owner === 'none' ? owner : owner === undefined ? ['header.authorization'] : listOf(owner),
-    fingerprint: rule.fingerprint ?? {},
+    fingerprint: Object.fromEntries(
+      Object.entries(rule.fingerprint ?? {}).map(([name, part]) => [name, withPluginFiles(part, configFile)]),
+    ),
     digest: rule.digest,
     digestIgnore: rule.digestIgnore ?? [],
     inFlight: rule.inFlight,
@@ -59,6 +68,13 @@ function buildRule(view: RuleView, upstream: UpstreamSetting, finish: (upstream:
     maxResult: rule.maxResult ?? 8 * MIB,
     mode: rule.mode ?? 'enforce',
   }
+}
+
+function withPluginFiles(part: PartSetting, configFile: string | undefined): PartSetting {
+  if (typeof part === 'string' || 'value' in part || part.apply === undefined) return part
+  const located = (step: StepSetting): StepSetting =>
+    typeof step === 'string' || step.plugin === undefined ? step : { plugin: resolveFrom(configFile, step.plugin) }
+  return { ...part, apply: part.apply.map(located) }
 }
 
 function listOf(value: string | readonly string[] | undefined): readonly string[] {

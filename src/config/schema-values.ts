@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ADDRESS_EXPECTED, isTrustedBlock, parseAddress } from './address.ts'
 import { readPattern } from './path-patterns.ts'
+import { checkPattern } from './safe-pattern.ts'
 import { SelectorError, UNREADABLE_HEADERS, parseSelector, type Selector } from './selectors.ts'
 import { checkStoreUrl } from './store-url.ts'
 import { DURATION_PATTERN, SIZE_PATTERN, parseDuration, parseSize } from './units.ts'
@@ -44,7 +45,7 @@ export function size(description: string) {
 }
 
 /** Reports what `check` says about a text, hint and all. */
-function checked(check: (text: string) => { message: string; hint?: string | undefined } | undefined, expected: string) {
+export function checked(check: (text: string) => { message: string; hint?: string | undefined } | undefined, expected: string) {
   return z.string({ error: `expected ${expected}` }).superRefine((text, context) => {
     const wrong = check(text)
     if (wrong !== undefined) context.addIssue({ code: 'custom', message: wrong.message, params: { hint: wrong.hint } })
@@ -80,6 +81,8 @@ export const ignoredSelector = selectorThat((ignored) =>
     ? undefined
     : { message: 'digestIgnore takes only body.<path> and query.<name>', hint: 'to leave out other things, name what counts in digest' },
 ).describe('A field that may differ: body.<path> or query.<name>')
+
+export const pattern = checked(checkPattern, 'a regular expression')
 
 export const pathPattern = checked((text) => {
   const reading = readPattern(text)

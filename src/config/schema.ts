@@ -1,6 +1,7 @@
 // The configuration, once: types, checks, JSON Schema and reference are all made from this file.
 import { z } from 'zod'
 import * as value from './schema-values.ts'
+import { step } from './step-schema.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -13,12 +14,13 @@ const part = z
     value.selector,
     z.strictObject({
       from: selectors.describe('One selector, or a list of which the first present wins'),
+      apply: z.array(step).optional().describe('Steps that bring different spellings of one value together, in order'),
       optional: z.boolean().default(false).describe('The part may be missing'),
       default: constant.optional().describe('Stands in where the part is missing'),
     }),
     z.strictObject({ value: constant.describe('A constant') }),
   ])
-  .describe('One named part of the fingerprint: a selector, { from: selector or list, optional, default }, or { value: constant }')
+  .describe('One named part of the fingerprint: a selector, { from: selector or list, apply, optional, default }, or { value: constant }')
 
 const partName = z.string().regex(/^\p{L}[\p{L}\p{N}_.-]*$/u, 'expected a name of letters, digits, and _ . -')
 

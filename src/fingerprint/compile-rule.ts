@@ -4,6 +4,7 @@ import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
 import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
 import { compileSelector, readsBody, type CompiledSelector } from './select.ts'
+import type { StepTools } from './steps/tools.ts'
 
 export interface Rule {
   readonly config: RuleConfig
@@ -19,9 +20,9 @@ export interface Rule {
   readonly digest: CompiledDigest | undefined
 }
 
-/** Throws a SelectorError for what the configuration's own checks would have refused. */
-export function compileRule(config: RuleConfig): Rule {
-  const parts = compileParts(config.fingerprint)
+/** `tools`: see `loadStepTools`. Throws a SelectorError for what the configuration's own checks would have refused. */
+export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
+  const parts = compileParts(config.fingerprint, tools)
   const hasKey = parts.some(({ name }) => name === KEY_PART)
   const owner = config.owner === 'none' ? 'none' : config.owner.map(compileSelector)
   const digest = compileDigest(config.digest ?? (hasKey ? ['query', 'body'] : []), config.digestIgnore)

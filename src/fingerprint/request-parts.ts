@@ -13,4 +13,6 @@ export interface RequestParts {
   /** The client's address, behind trusted proxies the one they name. */
   readonly ip: string
   readonly body: Buffer
+  /** Milliseconds since 1970 at which the request arrived: what `tomorrow` is read against. */
+  readonly receivedAt: number
 }

@@ -1,5 +1,5 @@
 // Selectors compiled to functions: from a request to the values that it says there, none where it says nothing.
-import { JSONPathRecursionLimitError } from 'json-p3'
+import { JSONPathRecursionLimitError, type JSONPathQuery } from 'json-p3'
 import { compileJsonPath, parseSelector, type Selector } from '../config/selectors.ts'
 import type { CanonicalValue } from './canonical.ts'
 import type { JsonValue } from './json-value.ts'
@@ -81,12 +81,16 @@ export function wholeBody(context: RequestContext): readonly CanonicalValue[] {
 
 /** The nodes of the body to which a JSONPath (RFC 9535) leads. */
 export function compileBodyPath(path: string): (context: RequestContext) => readonly BodyNode[] {
-  const query = compileJsonPath(path)
+  const nodes = compileNodes(compileJsonPath(path))
+  return (context) => (context.hasBody ? nodes(context.json()) : [])
+}
+
+/** The nodes of a value to which the query leads. */
+export function compileNodes(query: JSONPathQuery): (value: JsonValue) => readonly BodyNode[] {
   const singular = query.singularQuery()
-  return (context) => {
-    if (!context.hasBody) return []
+  return (value) => {
     // To json-p3 an ExactNumber is an object without members, which is all that it needs to know.
-    const root = context.json() as Parameters<typeof query.query>[0]
+    const root = value as Parameters<typeof query.query>[0]
     try {
       // The eager way spreads its results over the stack, which many of them would overflow.
       const nodes = singular ? query.query(root).nodes : [...query.lazyQuery(root)]

@@ -11,6 +11,7 @@ interface ProblemKind {
 
 export const PROBLEMS = {
   'field-missing': { status: 400, title: 'A part of the fingerprint is missing', retry: 'never' },
+  'field-invalid': { status: 400, title: 'A part of the fingerprint cannot be read', retry: 'never' },
   'key-missing': { status: 400, title: 'The idempotency key is missing', retry: 'never' },
   'key-invalid': { status: 400, title: 'The idempotency key is not valid', retry: 'new-key' },
   'body-invalid': { status: 400, title: 'The body cannot be read', retry: 'never' },

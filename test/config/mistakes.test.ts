@@ -123,6 +123,20 @@ check('the whole body as an ignored field', rule('digest: [body]\n    digestIgno
   says: /takes only body\.<path> and query\.<name>/,
 })
 
+// Steps
+const apply = (steps: string): string => part(`{ from: body.v, apply: [${steps}] }`)
+check('a misspelt step', apply('trim, ¦lowr'), { says: /expected "trim" or/, hint: /did you mean "lower"\?/ })
+check('a misspelt step with settings', apply('{ ¦regx: a }'), { says: /unknown key "regx"/, hint: /did you mean "regex"\?/ })
+check('two steps in one', apply('¦{ regex: a, map: { a: b } }'), { says: /exactly one key/ })
+check('a pattern that RE2 does not take', apply("{ regex: ¦'(?=a)' }"), { says: /not a regular expression/, hint: /no lookaround/ })
+check('a pattern deep inside', apply("{ match: [{ regex: ¦'(', to: X }] }"), { says: /not a regular expression/ })
+check('a zone that is nowhere', apply('{ date: { zone: ¦Asia/Beijing1 } }'), { says: /unknown time zone/ })
+check('a date without a zone', apply('{ date: ¦{ precision: day } }'), { says: /"zone" is missing/ })
+check('a precision that is none', apply('{ date: { zone: UTC, precision: ¦days } }'), { says: /"day"/, hint: /did you mean "day"\?/ })
+check('a member that is no path', apply("{ pick: [¦'a['] }"), { says: /not a path to a member/ })
+check('a window without a unit', apply('{ window: ¦60 }'), { says: /expected a duration/ })
+check('a plugin that is not there', apply('{ plugin: ¦./gone.mjs }'), { says: /no such file/ })
+
 // Sense
 check('a parameter that the path has not', part('¦path.di'), {
   says: /match\.path \/t\/:id\/\* has no parameter "di"/,

@@ -7,6 +7,9 @@ import type { RequestParts } from '../../src/fingerprint/request-parts.ts'
 import { compileRoutes } from '../../src/fingerprint/route.ts'
 import type { Operation } from '../../src/model/operation.ts'
 
+/** Monday 20 May 2024, 12:00 in Shanghai, 06:00 in Berlin, 00:00 in New York. */
+export const NOW = Date.UTC(2024, 4, 20, 4)
+
 export const keys = deriveKeys('a secret for tests')
 
 export function ruleConfig(settings: Partial<RuleConfig> = {}): RuleConfig {
@@ -43,9 +46,10 @@ export interface Sent {
   readonly headers?: readonly string[]
   /** JSON text unless `headers` name another type. */
   readonly body?: string | Buffer
+  readonly receivedAt?: number
 }
 
-export function request({ method = 'POST', url = '/', headers = [], body = '' }: Sent): RequestParts {
+export function request({ method = 'POST', url = '/', headers = [], body = '', receivedAt = NOW }: Sent): RequestParts {
   const [path = '', ...query] = url.split('?')
   const typed = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-type')
   return {
@@ -56,6 +60,7 @@ export function request({ method = 'POST', url = '/', headers = [], body = '' }:
     host: 'api.test',
     ip: '192.0.2.1',
     body: Buffer.from(body),
+    receivedAt,
   }
 }
 
