@@ -45,12 +45,13 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
   if (rule.inFlight === undefined || rule.replayHeaders === undefined) throw new Error('unreachable: both were given')
   return {
     name: rule.name,
-    match: { methods: match.methods, paths: listOf(match.path) },
+    match: { methods: match.methods, paths: listOf(match.path), ...(match.where === undefined ? {} : { where: valueLists(match.where) }) },
     upstream: rule.upstream === undefined ? upstream : finish(rule.upstream),
     owner: owner === 'none' ? owner : owner === undefined ? ['header.authorization'] : listOf(owner),
     fingerprint: Object.fromEntries(
       Object.entries(rule.fingerprint ?? {}).map(([name, part]) => [name, withPluginFiles(part, configFile)]),
     ),
+    scope: rule.scope ?? 'operation',
     digest: rule.digest,
     digestIgnore: rule.digestIgnore ?? [],
     inFlight: rule.inFlight,
@@ -75,6 +76,10 @@ function withPluginFiles(part: PartSetting, configFile: string | undefined): Par
   const located = (step: StepSetting): StepSetting =>
     typeof step === 'string' || step.plugin === undefined ? step : { plugin: resolveFrom(configFile, step.plugin) }
   return { ...part, apply: part.apply.map(located) }
+}
+
+function valueLists<V>(where: Readonly<Record<string, V | readonly V[]>>): Record<string, readonly V[]> {
+  return Object.fromEntries(Object.entries(where).map(([selector, values]) => [selector, [values].flat() as readonly V[]]))
 }
 
 function listOf(value: string | readonly string[] | undefined): readonly string[] {

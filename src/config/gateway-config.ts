@@ -7,11 +7,18 @@ import type { PartSetting, UpstreamSetting } from './schema.ts'
 export interface RuleConfig {
   readonly name: string
   /** No paths: every path. */
-  readonly match: { readonly methods: readonly string[]; readonly paths: readonly string[] }
+  readonly match: {
+    readonly methods: readonly string[]
+    readonly paths: readonly string[]
+    /** By selector, the values of which one must be there. */
+    readonly where?: Readonly<Record<string, readonly (string | number | boolean)[]>>
+  }
   readonly upstream: UpstreamSetting
   /** `none`, or selectors of which the first present wins. */
   readonly owner: 'none' | readonly string[]
   readonly fingerprint: Readonly<Record<string, PartSetting>>
+  /** `rule`: method and path are left out of it. */
+  readonly scope: 'operation' | 'rule'
   /** Undefined: the default, query and body when a part is the key. */
   readonly digest: readonly string[] | undefined
   readonly digestIgnore: readonly string[]

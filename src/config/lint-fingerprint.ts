@@ -23,12 +23,15 @@ export function lintFingerprint(rule: RuleView): { mistakes: Finding[]; warnings
   const parts = Object.entries(fingerprint).map(([name, value]) => readPart(name, value, [...rule.placeOf('fingerprint'), name]))
   const owner = readPart('owner', { from: rule.settings['owner'] }, rule.placeOf('owner'), [])
   const digest = asTexts(rule.settings['digest']).map((text, n) => readPart('digest', text, [...rule.placeOf('digest'), n]))
+  const where = Object.keys(asMapping(asMapping(rule.settings['match'])['where'])).map((text) =>
+    readPart('where', text, [...rule.placeOf('match'), 'where', text]),
+  )
   return {
     mistakes: [
       ...lintNames(parts),
       ...lintVariety(rule, parts),
       ...lintKey(parts),
-      ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part)),
+      ...[...parts, owner, ...digest, ...where].flatMap((part) => lintParams(rule, part)),
     ],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
   }
@@ -74,7 +77,9 @@ function varies({ selectors, constant }: Part): boolean {
   return selectors.length === 0 || selectors.some(({ selector }) => selector.source !== 'method' && selector.source !== 'urlPath')
 }
 
+/** A path of which every request is one and the same, unless a part tells them apart. */
 function staticPath(rule: RuleView): string | undefined {
+  if (rule.settings['scope'] === 'rule') return pathsOf(rule)[0]
   return pathsOf(rule).find((pattern) => {
     const reading = readPattern(pattern)
     return 'params' in reading && reading.params.length === 0 && !pattern.endsWith('*')

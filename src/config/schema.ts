@@ -82,6 +82,12 @@ const ruleSettings = {
     .optional()
     .describe('Whose record it is; of several, the first present; none: everybody shares. Default: header.authorization'),
   fingerprint: z.record(partName, part).optional().describe('The named parts that make two requests the same'),
+  scope: z
+    .enum(['operation', 'rule'])
+    .optional()
+    .describe(
+      'operation: method and path are part of the fingerprint; rule: they are not, for one fact that several routes reach. Default: operation',
+    ),
   digest: z
     .array(value.selector)
     .optional()
@@ -121,6 +127,10 @@ const match = z.strictObject({
     .union([value.pathPattern, z.array(value.pathPattern).min(1)])
     .optional()
     .describe("Fastify's route patterns, one or a list: /tasks/:taskId/sections, /files/*. Default: every path"),
+  where: z
+    .record(value.selector, z.union([constant, z.array(constant).min(1)]))
+    .optional()
+    .describe('What the request must say besides, all of it: selector → value, or a list of values of which one must be there'),
 })
 
 export const ruleSchema = z.strictObject({

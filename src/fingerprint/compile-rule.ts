@@ -5,12 +5,15 @@ import { compileDigest, type CompiledDigest } from './digest.ts'
 import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
 import { compileSelector, readsBody, type CompiledSelector } from './select.ts'
 import type { StepTools } from './steps/tools.ts'
+import { compileConditions, type Condition } from './conditions.ts'
 
 export interface Rule {
   readonly config: RuleConfig
   /** Whether the body must be at hand before the rule can identify a request. */
   readonly readsBody: boolean
   readonly outcome: OutcomeTable
+  /** What a request must say besides for the rule to guard it; undefined: nothing. */
+  readonly where: readonly Condition[] | undefined
   readonly owner: 'none' | readonly CompiledSelector[]
   /** Sorted by name. */
   readonly parts: readonly CompiledPart[]
@@ -30,6 +33,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   return {
     config,
     readsBody: selectors.some(readsBody),
+    where: config.match.where && compileConditions(config.match.where),
     outcome: outcomeTable(config.outcome),
     owner,
     parts,

@@ -16,6 +16,8 @@ import type { RequestParts } from './request-parts.ts'
 export interface PathMatch {
   readonly params: Params
   readonly pattern: string
+  /** Where the rule was chosen by what the request says, as far as it has been read for that. */
+  readonly context?: RequestContext | undefined
 }
 
 export type Identified =
@@ -30,7 +32,7 @@ const NO_DIGEST = { digest: '', digestFields: '' }
 
 export function identify(rule: Rule, request: RequestParts, match: PathMatch, keys: FingerprintKeys): Identified {
   try {
-    return derive(rule, new RequestContext(request, match.params), match, keys)
+    return derive(rule, match.context ?? new RequestContext(request, match.params), match, keys)
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', problem: error.problem }
     throw error
@@ -71,8 +73,9 @@ function readParts(rule: Rule, context: RequestContext): ReadParts | undefined {
 }
 
 function encodeFact(rule: Rule, request: RequestParts, match: PathMatch, owner: Owner, parts: ReadParts['parts']): string {
-  const operation = encodeString(rule.config.name) + encodeString(request.method) + encodePath(request, match)
-  return `m${VERSION}${operation}${encodeOwner(owner)}${encodeNamed(parts)}`
+  const { name, scope } = rule.config
+  const operation = scope === 'rule' ? 'r' : encodeString(request.method) + encodePath(request, match)
+  return `m${VERSION}${encodeString(name)}${operation}${encodeOwner(owner)}${encodeNamed(parts)}`
 }
 
 /** Pattern and decoded parameters, so that every spelling of a path shares one record. */

@@ -19,9 +19,13 @@ export class RequestContext {
   private parsedQuery: Query | undefined
   private parsedCookies: Cookies | undefined
 
-  constructor(request: RequestParts, params: Params) {
+  /** `other`: the same request, as read under another rule. */
+  constructor(request: RequestParts, params: Params, other?: RequestContext) {
     this.request = request
     this.params = params
+    this.parsed = other?.parsed
+    this.parsedQuery = other?.parsedQuery
+    this.parsedCookies = other?.parsedCookies
   }
 
   /** Every line of that name, without the white space around it (RFC 9110 section 5.5). */

@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
+import type { RequestParts } from '../fingerprint/request-parts.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
+import { choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
@@ -55,6 +57,8 @@ export interface Incoming {
   readonly ip: string
 }
 
+const NO_BODY = Buffer.alloc(0)
+
 export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Promise<void> {
   const started = performance.now()
   const { raw, response, url, ip } = incoming
@@ -93,27 +97,62 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
     case 'ambiguous':
       return refuse(exchange, problem('path-ambiguous', match.detail))
     case 'matched':
-      if (match.rule.config.mode === 'off')
-        return { ...(await pass(proxy, exchange, { upstream: match.rule.config.upstream })), rule: match.rule.config.name }
-      return { ...(await guard(proxy, exchange, match)), rule: match.rule.config.name }
+      return guard(proxy, exchange, match)
+    case 'choice':
+      return choose(proxy, exchange, match.options)
   }
 }
 
-async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Promise<Result> {
-  const { config } = match.rule
-  const reading = await readBody(exchange.raw, config.maxBody, { begin: () => exchange.continueReading() })
-  if (reading.kind === 'too-large')
-    return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${config.maxBody} bytes.`))
-  if (reading.kind === 'aborted') {
-    exchange.client.break()
-    return { outcome: 'client-gone', status: undefined }
+/** The rule is chosen by what the request says. */
+async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly Matched[]): Promise<Result> {
+  const limit = Math.max(...options.map(({ rule }) => rule.config.maxBody))
+  const read = choiceReadsBody(options) ? await readRequest(exchange, limit) : undefined
+  if (read !== undefined && 'outcome' in read) return read
+  const chosen = chooseRule(options, read ?? requestParts(exchange, passedOn(exchange.raw.rawHeaders), NO_BODY))
+  switch (chosen.kind) {
+    case 'unmatched':
+      return pass(proxy, exchange, { upstream: proxy.upstream, ...(read && { body: read.body }) })
+    case 'refused':
+      return refuse(exchange, chosen.problem)
+    case 'matched':
+      // What was chosen without the body has not seen it.
+      return read === undefined ? guard(proxy, exchange, { ...chosen, context: undefined }) : guard(proxy, exchange, chosen, read)
   }
+}
+
+async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: RequestParts): Promise<Result> {
+  const { config } = match.rule
+  const result =
+    config.mode === 'off'
+      ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
+      : enforce(proxy, exchange, match, read)
+  return { ...(await result), rule: config.name }
+}
+
+/** The request with its body, up to the limit; or what came of it. */
+async function readRequest(exchange: Exchange, maxBody: number): Promise<RequestParts | Result> {
+  const reading = await readBody(exchange.raw, maxBody, { begin: () => exchange.continueReading() })
+  if (reading.kind === 'too-large') return refuseTooLarge(exchange, maxBody)
+  if (reading.kind === 'read') return requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
+  exchange.client.break()
+  return { outcome: 'client-gone', status: undefined }
+}
+
+function refuseTooLarge(exchange: Exchange, maxBody: number): Result {
+  return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${maxBody} bytes.`))
+}
+
+async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, already: RequestParts | undefined): Promise<Result> {
+  const { config } = match.rule
+  const request = already ?? (await readRequest(exchange, config.maxBody))
+  if ('outcome' in request) return request
+  const { body, headers } = request
+  if (body.length > config.maxBody) return refuseTooLarge(exchange, config.maxBody)
   const keys = proxy.keys()
-  if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body: reading.body })
-  const headers = passedOn(exchange.raw.rawHeaders)
-  const identified = identify(match.rule, requestParts(exchange, headers, reading.body), match, keys)
+  if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body })
+  const identified = identify(match.rule, request, match, keys)
   if (identified.kind === 'refused') return refuse(exchange, identified.problem)
-  if (identified.kind === 'unguarded') return pass(proxy, exchange, { upstream: config.upstream, body: reading.body })
+  if (identified.kind === 'unguarded') return pass(proxy, exchange, { upstream: config.upstream, body })
   const { operation } = identified
   const decided = await handleRequest(
     proxy.gate,
@@ -124,14 +163,14 @@ async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Pr
         method: exchange.raw.method!,
         target: exchange.target.pathAndQuery,
         headers: withKey(headers, operation),
-        body: reading.body,
+        body,
       },
       preferWait: preferredWait(listHeader(headers, 'prefer')),
     },
     match.rule.outcome,
     exchange.client,
   )
-  return { ...(await answer(proxy, exchange, match, { answer: decided, body: reading.body })), fingerprint: operation.fingerprint }
+  return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint: operation.fingerprint }
 }
 
 async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, decided: { answer: Answer; body: Buffer }): Promise<Result> {

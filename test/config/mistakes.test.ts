@@ -123,6 +123,22 @@ check('the whole body as an ignored field', rule('digest: [body]\n    digestIgno
   says: /takes only body\.<path> and query\.<name>/,
 })
 
+// Conditions
+check('a condition on nothing', rule('match: { where: { ¦bdy.kind: a } }').replace('    match: { path: /x }\n', ''), {
+  says: /unknown selector source "bdy"/,
+  hint: /did you mean "body\.kind"\?/,
+})
+check('a condition without a value', rule('match: { where: { body.kind: ¦[] } }').replace('    match: { path: /x }\n', ''), {
+  says: /at least one entry/,
+})
+check(
+  'a path that scope: rule leaves out',
+  part('path.id').replace('{ id: path.id }', '{ m: method }\n    scope: rule').replace('    fingerprint', '    ¦fingerprint'),
+  {
+    says: /no varying part/,
+  },
+)
+
 // Steps
 const apply = (steps: string): string => part(`{ from: body.v, apply: [${steps}] }`)
 check('a misspelt step', apply('trim, ¦lowr'), { says: /expected "trim" or/, hint: /did you mean "lower"\?/ })
@@ -184,6 +200,7 @@ check('a path under a parameter', two('{ path: /t/:id }', '¦match: { path: /t/n
 check('a path under a wildcard', two('{ path: /t/* }', '¦match: { path: [/t/:id/x, /t/y] }'), { says: /can never match/ })
 check('anything after everything', two('{}', '¦match: { path: /x }'), { says: /can never match/ })
 check('a narrower rule first', two('{ path: /t/new }', 'match: { path: /t/:id }'))
+check('a rule after one with a condition', two('{ path: /x, where: { body.a: 1 } }', 'match: { path: /x }'))
 check('another method', two('{ path: /x, methods: [POST] }', 'match: { path: /x, methods: [POST, PUT] }'))
 check('a pattern that takes less than its parameter', two("{ path: '/t/:id(\\\\d+)' }", 'match: { path: /t/:id }'))
 check(

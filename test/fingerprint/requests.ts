@@ -5,6 +5,7 @@ import { identify, type Identified } from '../../src/fingerprint/identify.ts'
 import { deriveKeys } from '../../src/fingerprint/keys.ts'
 import type { RequestParts } from '../../src/fingerprint/request-parts.ts'
 import { compileRoutes } from '../../src/fingerprint/route.ts'
+import { chooseRule } from '../../src/fingerprint/where.ts'
 import type { Operation } from '../../src/model/operation.ts'
 
 /** Monday 20 May 2024, 12:00 in Shanghai, 06:00 in Berlin, 00:00 in New York. */
@@ -19,6 +20,7 @@ export function ruleConfig(settings: Partial<RuleConfig> = {}): RuleConfig {
     upstream: { url: 'http://127.0.0.1:1' },
     owner: 'none',
     fingerprint: { v: 'body.v' },
+    scope: 'operation',
     digest: undefined,
     digestIgnore: [],
     inFlight: { answer: 'refuse', status: 425, retryAfter: 'auto', maxWait: 30_000 },
@@ -68,7 +70,8 @@ export function request({ method = 'POST', url = '/', headers = [], body = '', r
 export function identified(settings: Partial<RuleConfig>, sent: Sent): Identified {
   const rule = compileRule(ruleConfig(settings))
   const parts = request(sent)
-  const match = compileRoutes([rule])(parts.method, parts.path)
+  const fit = compileRoutes([rule])(parts.method, parts.path)
+  const match = fit.kind === 'choice' ? chooseRule(fit.options, parts) : fit
   if (match.kind !== 'matched') throw new Error(`the request is ${match.kind}`)
   return identify(rule, parts, match, keys)
 }
