@@ -1,4 +1,5 @@
 // What a fingerprint may be made from: the request as received, without any server's types.
+import type { Multipart } from './multipart.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 
 export interface RequestParts {
@@ -13,6 +14,8 @@ export interface RequestParts {
   /** The client's address, behind trusted proxies the one they name. */
   readonly ip: string
   readonly body: Buffer
+  /** Of a multipart body, where a rule reads fields: see `withFields`. */
+  readonly multipart?: Multipart
   /** Milliseconds since 1970 at which the request arrived: what `tomorrow` is read against. */
   readonly receivedAt: number
 }

@@ -73,16 +73,16 @@ function bodyReader(path: string | undefined): CompiledSelector['select'] {
   return (context) => nodes(context).map(({ value }) => value)
 }
 
-/** A JSON body counts as its value, any other as its bytes; no body is absent. */
+/** A body with fields counts as their value, any other as its bytes; no body is absent. */
 export function wholeBody(context: RequestContext): readonly CanonicalValue[] {
   if (!context.hasBody) return []
-  return [context.isJson ? context.json() : context.request.body]
+  return [context.hasFields ? context.fields() : context.request.body]
 }
 
 /** The nodes of the body to which a JSONPath (RFC 9535) leads. */
 export function compileBodyPath(path: string): (context: RequestContext) => readonly BodyNode[] {
   const nodes = compileNodes(compileJsonPath(path))
-  return (context) => (context.hasBody ? nodes(context.json()) : [])
+  return (context) => (context.hasBody ? nodes(context.fields()) : [])
 }
 
 /** The nodes of a value to which the query leads. */

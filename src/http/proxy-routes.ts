@@ -5,6 +5,7 @@ import { identify } from '../fingerprint/identify.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
+import { withFields } from '../fingerprint/with-fields.ts'
 import { choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
@@ -106,7 +107,7 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
 /** The rule is chosen by what the request says. */
 async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly Matched[]): Promise<Result> {
   const limit = Math.max(...options.map(({ rule }) => rule.config.maxBody))
-  const read = choiceReadsBody(options) ? await readRequest(exchange, limit) : undefined
+  const read = choiceReadsBody(options) ? await readRequest(exchange, { maxBody: limit, readsBody: true }) : undefined
   if (read !== undefined && 'outcome' in read) return read
   const chosen = chooseRule(options, read ?? requestParts(exchange, passedOn(exchange.raw.rawHeaders), NO_BODY))
   switch (chosen.kind) {
@@ -130,10 +131,16 @@ async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, rea
 }
 
 /** The request with its body, up to the limit; or what came of it. */
-async function readRequest(exchange: Exchange, maxBody: number): Promise<RequestParts | Result> {
+async function readRequest(
+  exchange: Exchange,
+  { maxBody, readsBody }: { maxBody: number; readsBody: boolean },
+): Promise<RequestParts | Result> {
   const reading = await readBody(exchange.raw, maxBody, { begin: () => exchange.continueReading() })
   if (reading.kind === 'too-large') return refuseTooLarge(exchange, maxBody)
-  if (reading.kind === 'read') return requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
+  if (reading.kind === 'read') {
+    const request = requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
+    return readsBody ? withFields(request) : request
+  }
   exchange.client.break()
   return { outcome: 'client-gone', status: undefined }
 }
@@ -144,7 +151,7 @@ function refuseTooLarge(exchange: Exchange, maxBody: number): Result {
 
 async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, already: RequestParts | undefined): Promise<Result> {
   const { config } = match.rule
-  const request = already ?? (await readRequest(exchange, config.maxBody))
+  const request = already ?? (await readRequest(exchange, { maxBody: config.maxBody, readsBody: match.rule.readsBody }))
   if ('outcome' in request) return request
   const { body, headers } = request
   if (body.length > config.maxBody) return refuseTooLarge(exchange, config.maxBody)
