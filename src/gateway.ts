@@ -9,6 +9,7 @@ import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
 import { compileRoutes } from './fingerprint/route.ts'
 import { loadStepTools } from './fingerprint/steps/tools.ts'
 import { corsHeaders } from './http/cors.ts'
+import { createTokenVerifier } from './http/verify-token.ts'
 import { createServer } from './http/server.ts'
 import { Durations } from './idempotency/durations.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
@@ -41,6 +42,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     upstream: config.upstream,
     statusPath: config.statusPath,
     cors: corsHeaders(config.cors?.origins),
+    verifyToken: config.jwt && createTokenVerifier(config.jwt),
     draining: () => draining,
     log,
   }

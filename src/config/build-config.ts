@@ -1,6 +1,6 @@
 // A checked document becomes the configuration: every default filled in, every file's path made absolute, all of it frozen.
 import { resolveFrom } from './config-files.ts'
-import type { GatewayConfig, RuleConfig } from './gateway-config.ts'
+import type { GatewayConfig, JwtConfig, RuleConfig } from './gateway-config.ts'
 import { viewRules, type RuleView } from './rule-view.ts'
 import { ruleSchema, type CheckedConfig, type PartSetting, type UpstreamSetting } from './schema.ts'
 import type { StepSetting } from './step-schema.ts'
@@ -27,10 +27,15 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
     statusPath: checked.statusPath,
     cors: checked.cors,
     trustProxy: checked.trustProxy,
+    ...(checked.jwt && { jwt: withKeyFile(checked.jwt, configFile) }),
     tls: checked.tls && { cert: resolveFrom(configFile, checked.tls.cert), key: resolveFrom(configFile, checked.tls.key) },
     shutdownGrace: checked.shutdownGrace,
     rules: viewRules(root).map((view) => buildRule(view, { upstream, finish, configFile })),
   })
+}
+
+function withKeyFile(jwt: JwtConfig, configFile: string | undefined): JwtConfig {
+  return jwt.publicKeyFile === undefined ? jwt : { ...jwt, publicKeyFile: resolveFrom(configFile, jwt.publicKeyFile) }
 }
 
 interface Surroundings {

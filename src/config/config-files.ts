@@ -26,6 +26,7 @@ export function lintFiles(root: unknown, configFile: string | undefined): Findin
     ['tls', 'cert'],
     ['tls', 'key'],
     ['upstream', 'ca'],
+    ['jwt', 'publicKeyFile'],
     ['defaults', 'upstream', 'ca'],
     ...rules,
     ...pluginPlaces(root),

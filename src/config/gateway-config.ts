@@ -44,6 +44,15 @@ export interface RuleConfig {
   readonly mode: 'enforce' | 'off'
 }
 
+/** Exactly one of `jwks`, `publicKeyFile` and `secret` is there. */
+export interface JwtConfig {
+  readonly jwks?: string | undefined
+  readonly publicKeyFile?: string | undefined
+  readonly secret?: string | undefined
+  readonly issuer?: readonly string[] | undefined
+  readonly audience?: readonly string[] | undefined
+}
+
 export type { Address } from './address.ts'
 
 export interface GatewayConfig {
@@ -56,6 +65,7 @@ export interface GatewayConfig {
   readonly statusPath: string
   readonly cors: { readonly origins: readonly string[] } | undefined
   readonly trustProxy: readonly string[] | undefined
+  readonly jwt?: JwtConfig
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly shutdownGrace: number
   readonly rules: readonly RuleConfig[]

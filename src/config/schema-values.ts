@@ -64,17 +64,17 @@ function selectorThat(accepts: (selector: Selector) => { message: string; hint?:
 }
 
 export const selector = selectorThat(() => undefined).describe(
-  'Where a value comes from: body, body.<JSONPath without $>, header.<name>, query, query.<name>, path.<param>, cookie.<name>, method, url.path, host, ip',
+  'Where a value comes from: body, body.<JSONPath without $>, header.<name>, query, query.<name>, path.<param>, cookie.<name>, jwt.<claim>, method, url.path, host, ip',
 )
 
 export const ownerSelector = selectorThat(({ source }) =>
-  ['header', 'cookie', 'ip'].includes(source)
+  ['header', 'cookie', 'jwt', 'ip'].includes(source)
     ? undefined
     : {
-        message: 'an owner is read from header.<name>, cookie.<name> or ip',
+        message: 'an owner is read from header.<name>, cookie.<name>, jwt.<claim> or ip',
         hint: 'anybody could write another owner elsewhere; make it a part of the fingerprint instead',
       },
-).describe('Whose record it is: header.<name>, cookie.<name> or ip')
+).describe('Whose record it is: header.<name>, cookie.<name>, jwt.<claim> (of a verified token) or ip')
 
 export const ignoredSelector = selectorThat((ignored) =>
   (ignored.source === 'body' && ignored.path !== undefined) || (ignored.source === 'query' && ignored.name !== undefined)
@@ -113,6 +113,13 @@ export const upstreamUrl = z
   .string({ error: URL_EXPECTED })
   .regex(/^https?:\/\/[^/?#\s@]+\/?$/, URL_EXPECTED)
   .refine((text) => URL.canParse(text), URL_EXPECTED)
+
+export const jwksUrl = z
+  .string({ error: 'expected a URL like https://issuer.example/.well-known/jwks.json' })
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+    'expected a URL like https://issuer.example/.well-known/jwks.json',
+  )
 
 export const headerName = checked((text) => {
   if (!/^[!#$%&'+.^_`|~0-9A-Za-z-]+$/.test(text)) return { message: 'expected the name of a header' }

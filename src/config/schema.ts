@@ -5,7 +5,23 @@ import { step } from './step-schema.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-const selectors = z.union([value.selector, z.array(value.selector).min(1)])
+const trust = z.number().min(0).max(1).default(1).describe('How well it names the thing, from 0 to 1; see minTrust. Default: 1')
+
+const selectors = z.union([
+  value.selector,
+  z
+    .array(
+      z.union([
+        value.selector,
+        z.strictObject({ select: value.selector.describe('The selector'), trust }),
+        z.strictObject({
+          all: z.array(value.selector).min(2).describe('Selectors that count together; present where all of them are'),
+          trust,
+        }),
+      ]),
+    )
+    .min(1),
+])
 
 const constant = z.union([z.string(), z.number(), z.boolean()])
 
@@ -15,12 +31,35 @@ const part = z
     z.strictObject({
       from: selectors.describe('One selector, or a list of which the first present wins'),
       apply: z.array(step).optional().describe('Steps that bring different spellings of one value together, in order'),
+      minTrust: z.number().min(0).max(1).optional().describe('Sources with less trust do not count. Default: 0'),
       optional: z.boolean().default(false).describe('The part may be missing'),
       default: constant.optional().describe('Stands in where the part is missing'),
     }),
     z.strictObject({ value: constant.describe('A constant') }),
   ])
   .describe('One named part of the fingerprint: a selector, { from: selector or list, apply, optional, default }, or { value: constant }')
+
+const oneOrMore = z
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+  .transform((given) => (typeof given === 'string' ? [given] : given))
+
+const jwt = z
+  .strictObject({
+    jwks: value.jwksUrl.optional().describe("URL of the issuer's keys (JWKS); fetched at need, kept, and fetched anew for an unknown key"),
+    publicKeyFile: z.string().min(1).optional().describe('Public key (PEM file, from the folder of this file)'),
+    secret: z
+      .string()
+      .min(32, 'expected a secret of at least 32 characters')
+      .optional()
+      .describe('Shared secret, for HS256, HS384 and HS512'),
+    issuer: oneOrMore.optional().describe('Who may have issued it (iss), one or a list'),
+    audience: oneOrMore.optional().describe('For whom it must be meant (aud), one or a list'),
+  })
+  .superRefine(({ jwks, publicKeyFile, secret }, context) => {
+    if (context.issues.length > 0 || [jwks, publicKeyFile, secret].filter((key) => key !== undefined).length === 1) return
+    context.addIssue({ code: 'custom', message: 'expected exactly one of jwks, publicKeyFile and secret' })
+  })
+  .describe('How bearer tokens are verified, for the selectors jwt.<claim>')
 
 const partName = z.string().regex(/^\p{L}[\p{L}\p{N}_.-]*$/u, 'expected a name of letters, digits, and _ . -')
 
@@ -161,6 +200,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("Origins whose pages may read the gateway's own answers and replays"),
   trustProxy: z.array(value.trustedBlock).optional().describe('Addresses or blocks (CIDR) of proxies whose X-Forwarded-For is believed'),
+  jwt: jwt.optional(),
   tls: z
     .strictObject({
       cert: z.string().min(1).describe('Certificate chain (PEM file, from the folder of this file)'),

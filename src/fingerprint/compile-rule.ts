@@ -3,7 +3,7 @@ import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
 import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
-import { compileSelector, readsBody, type CompiledSelector } from './select.ts'
+import { compileSelector, readsBody, readsClaims, type CompiledSelector } from './select.ts'
 import type { StepTools } from './steps/tools.ts'
 import { compileConditions, type Condition } from './conditions.ts'
 
@@ -11,6 +11,8 @@ export interface Rule {
   readonly config: RuleConfig
   /** Whether the body must be at hand before the rule can identify a request. */
   readonly readsBody: boolean
+  /** Whether the bearer token must be verified before. */
+  readonly readsClaims: boolean
   readonly outcome: OutcomeTable
   /** What a request must say besides for the rule to guard it; undefined: nothing. */
   readonly where: readonly Condition[] | undefined
@@ -33,6 +35,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   return {
     config,
     readsBody: selectors.some(readsBody),
+    readsClaims: selectors.some(readsClaims),
     where: config.match.where && compileConditions(config.match.where),
     outcome: outcomeTable(config.outcome),
     owner,

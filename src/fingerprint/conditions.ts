@@ -1,11 +1,12 @@
 // `match.where`: what a request must say besides method and path for a rule to guard it.
 import { constant, encode } from './canonical.ts'
 import type { RequestContext } from './request-context.ts'
-import { compileSelector, readsBody, type CompiledSelector } from './select.ts'
+import { compileSelector, readsBody, readsClaims, type CompiledSelector } from './select.ts'
 
 export interface Condition {
   readonly selector: CompiledSelector
   readonly readsBody: boolean
+  readonly readsClaims: boolean
   readonly holds: (context: RequestContext) => boolean
 }
 
@@ -19,6 +20,7 @@ export function compileConditions(where: Readonly<Record<string, readonly Consta
     return {
       selector,
       readsBody: readsBody(selector),
+      readsClaims: readsClaims(selector),
       holds: (context) => selector.select(context).some((value) => known.has(encode(value))),
     }
   })

@@ -32,7 +32,7 @@ const NO_DIGEST = { digest: '', digestFields: '' }
 
 export function identify(rule: Rule, request: RequestParts, match: PathMatch, keys: FingerprintKeys): Identified {
   try {
-    return derive(rule, match.context ?? new RequestContext(request, match.params), match, keys)
+    return derive(rule, new RequestContext(request, match.params, match.context), match, keys)
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', problem: error.problem }
     throw error

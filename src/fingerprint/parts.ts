@@ -4,7 +4,8 @@ import { constant, encodeList, type CanonicalValue } from './canonical.ts'
 import { readClientKey } from './client-key.ts'
 import { Refusal } from './refusal.ts'
 import type { RequestContext } from './request-context.ts'
-import { compileSelector, type CompiledSelector } from './select.ts'
+import type { CompiledSelector } from './select.ts'
+import { compileSource, compileSources, type Source } from './sources.ts'
 import { compileSteps } from './steps/compile-steps.ts'
 import type { Step } from './steps/step.ts'
 import { asText } from './steps/text-steps.ts'
@@ -16,6 +17,8 @@ export const KEY_PART = 'key'
 export interface CompiledPart {
   readonly name: string
   /** The first that is present wins; empty for a constant. */
+  readonly sources: readonly Source[]
+  /** All that the sources read. */
   readonly selectors: readonly CompiledSelector[]
   /** Brings what a selector found into the form that counts; undefined: as it is. */
   readonly steps: Step | undefined
@@ -30,6 +33,8 @@ export interface PartValue {
   /** True only for what the request itself said. */
   readonly sent: boolean
   readonly clientKey?: string
+  /** Which source was the first present. */
+  readonly source?: string
 }
 
 export function compileParts(settings: Readonly<Record<string, PartSetting>>, tools?: StepTools): CompiledPart[] {
@@ -40,29 +45,32 @@ export function compileParts(settings: Readonly<Record<string, PartSetting>>, to
 
 function compilePart(name: string, setting: PartSetting, tools: StepTools | undefined): CompiledPart {
   const bare = { name, steps: undefined, optional: false, fallback: undefined }
-  if (typeof setting === 'string') return { ...bare, selectors: [compileSelector(setting)] }
-  if ('value' in setting) return { ...bare, selectors: [], fallback: encodeList([constant(setting.value)]) }
-  const texts = typeof setting.from === 'string' ? [setting.from] : setting.from
+  if (typeof setting === 'string') return { ...bare, ...reading([compileSource(setting)]) }
+  if ('value' in setting) return { ...bare, ...reading([]), fallback: encodeList([constant(setting.value)]) }
   return {
     name,
-    selectors: texts.map(compileSelector),
+    ...reading(compileSources(setting.from, setting.minTrust)),
     steps: compileSteps(setting.apply, tools),
     optional: setting.optional,
     fallback: setting.default === undefined ? undefined : encodeList([constant(setting.default)]),
   }
 }
 
+function reading(sources: readonly Source[]): Pick<CompiledPart, 'sources' | 'selectors'> {
+  return { sources, selectors: sources.flatMap(({ selectors }) => selectors) }
+}
+
 /** What the request says for this part; undefined where a required part is missing. */
 export function readPart(part: CompiledPart, context: RequestContext): PartValue | undefined {
-  for (const selector of part.selectors) {
-    const values = selector.select(context)
+  for (const source of part.sources) {
+    const values = source.select(context)
     const value =
       values.length === 0
         ? undefined
         : part.name === KEY_PART
-          ? readKey(part, values, context, selector.text)
+          ? readKey(part, values, context, source.text)
           : readValues(part, values, context)
-    if (value !== undefined) return value
+    if (value !== undefined) return { ...value, source: source.text }
   }
   if (part.fallback !== undefined) return { canonical: part.fallback, sent: false }
   return part.optional ? { canonical: undefined, sent: false } : undefined
@@ -93,7 +101,7 @@ function readKey(
 }
 
 export function missing(part: CompiledPart): Refusal {
-  const wanted = part.selectors.map(({ text }) => text).join(' or ')
+  const wanted = part.sources.map(({ text }) => text).join(' or ')
   if (part.name === KEY_PART) return new Refusal('key-missing', `This operation needs an idempotency key: send ${wanted}.`)
   return new Refusal('field-missing', `The part "${part.name}" of the fingerprint is missing: send ${wanted}.`)
 }

@@ -27,6 +27,7 @@ export class RequestContext {
     this.request = request
     this.params = params
     this.parsed = other?.parsed
+    this.kindOfBody = other?.kindOfBody
     this.parsedQuery = other?.parsedQuery
     this.parsedCookies = other?.parsedCookies
   }

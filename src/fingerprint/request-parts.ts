@@ -1,4 +1,5 @@
 // What a fingerprint may be made from: the request as received, without any server's types.
+import type { JsonValue } from './json-value.ts'
 import type { Multipart } from './multipart.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 
@@ -16,6 +17,8 @@ export interface RequestParts {
   readonly body: Buffer
   /** Of a multipart body, where a rule reads fields: see `withFields`. */
   readonly multipart?: Multipart
+  /** Of the verified bearer token; undefined without one, or where no rule asks. */
+  readonly claims?: JsonValue
   /** Milliseconds since 1970 at which the request arrived: what `tomorrow` is read against. */
   readonly receivedAt: number
 }

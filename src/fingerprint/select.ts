@@ -31,10 +31,16 @@ export function readsBody({ selector }: CompiledSelector): boolean {
   return selector.source === 'body'
 }
 
+export function readsClaims({ selector }: CompiledSelector): boolean {
+  return selector.source === 'jwt'
+}
+
 function reader(selector: Selector): CompiledSelector['select'] {
   switch (selector.source) {
     case 'body':
       return bodyReader(selector.path)
+    case 'jwt':
+      return claimReader(selector.path)
     case 'query': {
       const { name } = selector
       return name === undefined ? wholeQuery : (context) => queryValues(context.query(), name)
@@ -71,6 +77,12 @@ function bodyReader(path: string | undefined): CompiledSelector['select'] {
   if (path === undefined) return wholeBody
   const nodes = compileBodyPath(path)
   return (context) => nodes(context).map(({ value }) => value)
+}
+
+/** Claims of a token that was verified; without one there are none. */
+function claimReader(path: string): CompiledSelector['select'] {
+  const nodes = compileNodes(compileJsonPath(path))
+  return ({ request: { claims } }) => (claims === undefined ? [] : nodes(claims).map(({ value }) => value))
 }
 
 /** A body with fields counts as their value, any other as its bytes; no body is absent. */

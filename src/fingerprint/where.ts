@@ -12,6 +12,11 @@ export function choiceReadsBody(options: readonly Matched[]): boolean {
   return options.some(({ rule }) => rule.where?.some(({ readsBody }) => readsBody) === true)
 }
 
+/** Whether the bearer token must be verified for it. */
+export function choiceReadsClaims(options: readonly Matched[]): boolean {
+  return options.some(({ rule }) => rule.where?.some(({ readsClaims }) => readsClaims) === true)
+}
+
 /**
  * The first whose conditions all hold. A body that cannot be read is refused, not passed on to where no rule looks: the upstream
  * may read it all the same.

@@ -6,11 +6,11 @@ import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
-import { choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
+import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
-import { headerValue, listHeader, passedOn } from '../model/headers.ts'
+import { headerLines, headerValue, listHeader, passedOn } from '../model/headers.ts'
 import type { Operation } from '../model/operation.ts'
 import { problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
@@ -21,6 +21,7 @@ import { passThrough } from './pass-through.ts'
 import { preferredWait } from './prefer.ts'
 import { readBody } from './raw-body.ts'
 import { requestParts } from './request-parts.ts'
+import type { TokenVerifier } from './verify-token.ts'
 import { isStatusPath, statusRoute } from './status-route.ts'
 
 export interface ProxyRoutes {
@@ -32,6 +33,7 @@ export interface ProxyRoutes {
   readonly upstream: UpstreamOptions
   readonly statusPath: string
   readonly cors: Cors
+  readonly verifyToken: TokenVerifier | undefined
   /** True from SIGTERM on: no new work. */
   readonly draining: () => boolean
   readonly log: RequestLog
@@ -109,7 +111,10 @@ async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly 
   const limit = Math.max(...options.map(({ rule }) => rule.config.maxBody))
   const read = choiceReadsBody(options) ? await readRequest(exchange, { maxBody: limit, readsBody: true }) : undefined
   if (read !== undefined && 'outcome' in read) return read
-  const chosen = chooseRule(options, read ?? requestParts(exchange, passedOn(exchange.raw.rawHeaders), NO_BODY))
+  const known = read ?? requestParts(exchange, passedOn(exchange.raw.rawHeaders), NO_BODY)
+  const request = choiceReadsClaims(options) ? await withClaims(proxy, exchange, known) : known
+  if ('outcome' in request) return request
+  const chosen = chooseRule(options, request)
   switch (chosen.kind) {
     case 'unmatched':
       return pass(proxy, exchange, { upstream: proxy.upstream, ...(read && { body: read.body }) })
@@ -117,7 +122,7 @@ async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly 
       return refuse(exchange, chosen.problem)
     case 'matched':
       // What was chosen without the body has not seen it.
-      return read === undefined ? guard(proxy, exchange, { ...chosen, context: undefined }) : guard(proxy, exchange, chosen, read)
+      return read === undefined ? guard(proxy, exchange, { ...chosen, context: undefined }) : guard(proxy, exchange, chosen, request)
   }
 }
 
@@ -149,9 +154,22 @@ function refuseTooLarge(exchange: Exchange, maxBody: number): Result {
   return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${maxBody} bytes.`))
 }
 
+/** The request with the claims of its bearer token, if it has one. What is no valid token meets no record. */
+async function withClaims(proxy: ProxyRoutes, exchange: Exchange, request: RequestParts): Promise<RequestParts | Result> {
+  if (proxy.verifyToken === undefined || request.claims !== undefined) return request
+  const token = await proxy.verifyToken(headerLines(request.headers, 'authorization'))
+  if (token.kind === 'absent') return request
+  if (token.kind === 'verified') return { ...request, claims: token.claims }
+  // RFC 6750 section 3.
+  const challenge = token.problem.name === 'token-invalid' ? ['WWW-Authenticate', 'Bearer error="invalid_token"'] : []
+  return refuse(exchange, token.problem, challenge)
+}
+
 async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, already: RequestParts | undefined): Promise<Result> {
   const { config } = match.rule
-  const request = already ?? (await readRequest(exchange, { maxBody: config.maxBody, readsBody: match.rule.readsBody }))
+  const read = already ?? (await readRequest(exchange, { maxBody: config.maxBody, readsBody: match.rule.readsBody }))
+  if ('outcome' in read) return read
+  const request = match.rule.readsClaims ? await withClaims(proxy, exchange, read) : read
   if ('outcome' in request) return request
   const { body, headers } = request
   if (body.length > config.maxBody) return refuseTooLarge(exchange, config.maxBody)

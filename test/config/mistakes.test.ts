@@ -114,7 +114,17 @@ check('a header that belongs to one connection', rule('replayHeaders: { add: [¦
 
 // Selectors
 check('an unknown source', part('¦bdy.id'), { says: /unknown selector source "bdy"/, hint: /did you mean "body\.id"\?/ })
-check('a source of a later version', part('¦jwt.sub'), { says: /unknown selector source "jwt"/, hint: /expected one of body/ })
+check('a claim that nobody verifies', part('¦jwt.sub'), { says: /no jwt section/, hint: /jwks/ })
+check('an owner that nobody verifies', rule('owner: [¦jwt.sub, ip]'), { says: /no jwt section/ })
+check('a claim deep in a list', part('{ from: [ip, { all: [ip, ¦jwt.sub] }] }'), { says: /no jwt section/ })
+check('a join of one', part('{ from: [{ all: ¦[ip] }] }'), { says: /at least/ })
+check('a trust over one', part('{ from: [{ select: ip, trust: ¦2 }] }'), { says: /at most 1/ })
+check('a verified claim', `jwt: { jwks: https://a/jwks }\n${part('jwt.sub')}`)
+check('two keys for tokens', `upstream: http://a\njwt: ¦{ jwks: https://a/jwks, secret: ${'s'.repeat(32)} }\n`, {
+  says: /exactly one of jwks/,
+})
+check('a key file that is not there', 'upstream: http://a\njwt: { publicKeyFile: ¦gone.pem }\n', { says: /no such file/ })
+check('keys that are nowhere', 'upstream: http://a\njwt: { jwks: ¦issuer.example }\n', { says: /expected a URL/ })
 check('the one wrong source of a list', part('{ from: [body.a, ¦hedder.b] }'), { says: /"hedder"/, hint: /"header\.b"/ })
 check('a JSONPath that is none', part("¦'body.items['"), { says: /not a valid JSONPath/ })
 check('a part of the wrong type', part('¦5'), { says: /expected a selector or a mapping, got a number/ })
