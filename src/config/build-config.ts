@@ -59,6 +59,7 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     scope: rule.scope ?? 'operation',
     digest: rule.digest,
     digestIgnore: rule.digestIgnore ?? [],
+    ...(rule.retryEvidence !== undefined && { retryEvidence: rule.retryEvidence }),
     inFlight: rule.inFlight,
     outcome: rule.outcome ?? {},
     replayHeaders: rule.replayHeaders,

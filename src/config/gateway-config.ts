@@ -22,6 +22,7 @@ export interface RuleConfig {
   /** Undefined: the default, query and body when a part is the key. */
   readonly digest: readonly string[] | undefined
   readonly digestIgnore: readonly string[]
+  readonly retryEvidence?: string
   readonly inFlight: {
     readonly answer: 'refuse' | 'wait'
     readonly status: number

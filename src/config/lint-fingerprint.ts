@@ -24,6 +24,7 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
   const parts = Object.entries(fingerprint).map(([name, value]) => readPart(name, value, [...rule.placeOf('fingerprint'), name]))
   const owner = readPart('owner', { from: rule.settings['owner'] }, rule.placeOf('owner'), [])
   const digest = asTexts(rule.settings['digest']).map((text, n) => readPart('digest', text, [...rule.placeOf('digest'), n]))
+  const evidence = readPart('retryEvidence', { from: rule.settings['retryEvidence'] }, rule.placeOf('retryEvidence'), [])
   const where = Object.keys(asMapping(asMapping(rule.settings['match'])['where'])).map((text) =>
     readPart('where', text, [...rule.placeOf('match'), 'where', text]),
   )
@@ -32,7 +33,10 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
       ...lintNames(parts),
       ...lintVariety(rule, parts),
       ...lintKey(parts),
-      ...[...parts, owner, ...digest, ...where].flatMap((part) => [...lintParams(rule, part), ...(verifiesTokens ? [] : lintClaims(part))]),
+      ...[...parts, owner, ...digest, ...where, evidence].flatMap((part) => [
+        ...lintParams(rule, part),
+        ...(verifiesTokens ? [] : lintClaims(part)),
+      ]),
     ],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
   }

@@ -132,6 +132,9 @@ const ruleSettings = {
     .optional()
     .describe('What must also agree when the fingerprint comes again. Default: query and body when a part is named key, else nothing'),
   digestIgnore: z.array(value.ignoredSelector).optional().describe('What of the digest may differ'),
+  retryEvidence: value.selector
+    .optional()
+    .describe('Where clients without a key say how often they have tried: a first try (0) that meets a result executes anew'),
   inFlight: inFlight.optional(),
   outcome: outcome.optional(),
   onFailed: z

@@ -14,6 +14,8 @@ export interface Rule {
   /** Whether the bearer token must be verified before. */
   readonly readsClaims: boolean
   readonly outcome: OutcomeTable
+  /** Where a client without a key says how often it has tried. */
+  readonly retryEvidence: CompiledSelector | undefined
   /** What a request must say besides for the rule to guard it; undefined: nothing. */
   readonly where: readonly Condition[] | undefined
   readonly owner: 'none' | readonly CompiledSelector[]
@@ -31,12 +33,19 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   const hasKey = parts.some(({ name }) => name === KEY_PART)
   const owner = config.owner === 'none' ? 'none' : config.owner.map(compileSelector)
   const digest = compileDigest(config.digest ?? (hasKey ? ['query', 'body'] : []), config.digestIgnore)
-  const selectors = [...parts.flatMap((part) => part.selectors), ...(owner === 'none' ? [] : owner), ...(digest?.selectors ?? [])]
+  const retryEvidence = config.retryEvidence === undefined ? undefined : compileSelector(config.retryEvidence)
+  const selectors = [
+    ...(retryEvidence === undefined ? [] : [retryEvidence]),
+    ...parts.flatMap((part) => part.selectors),
+    ...(owner === 'none' ? [] : owner),
+    ...(digest?.selectors ?? []),
+  ]
   return {
     config,
     readsBody: selectors.some(readsBody),
     readsClaims: selectors.some(readsClaims),
     where: config.match.where && compileConditions(config.match.where),
+    retryEvidence,
     outcome: outcomeTable(config.outcome),
     owner,
     parts,

@@ -10,6 +10,7 @@ import { KEY_PART, missing, readPart } from './parts.ts'
 import { canonicalPath } from './path-readings.ts'
 import { Refusal } from './refusal.ts'
 import { RequestContext, type Params } from './request-context.ts'
+import { asText } from './steps/text-steps.ts'
 import type { RequestParts } from './request-parts.ts'
 
 /** What the request was matched by; see `compileRoutes`. */
@@ -47,7 +48,22 @@ function derive(rule: Rule, context: RequestContext, match: PathMatch, keys: Fin
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
   const { fingerprint, recordKey } = issue(encodeFact(rule, context.request, match, owner, read.parts), keys)
   const digest = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
-  return { kind: 'guarded', operation: { fingerprint, ...digest, owner: tag, clientKey: read.clientKey } }
+  return {
+    kind: 'guarded',
+    operation: {
+      fingerprint,
+      ...digest,
+      owner: tag,
+      firstTry: read.clientKey === undefined && isFirstTry(rule, context),
+      clientKey: read.clientKey,
+    },
+  }
+}
+
+/** Zero retries, in whatever words; no word of it is no evidence. */
+function isFirstTry(rule: Rule, context: RequestContext): boolean {
+  const values = rule.retryEvidence?.select(context) ?? []
+  return values.length === 1 && asText(values[0]!)?.trim() === '0'
 }
 
 interface ReadParts {
