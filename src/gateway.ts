@@ -7,7 +7,9 @@ import type { GatewayConfig } from './config/gateway-config.ts'
 import { compileRule } from './fingerprint/compile-rule.ts'
 import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
 import { compileRoutes } from './fingerprint/route.ts'
+import { loadStepTools } from './fingerprint/steps/tools.ts'
 import { corsHeaders } from './http/cors.ts'
+import { createTokenVerifier } from './http/verify-token.ts'
 import { createServer } from './http/server.ts'
 import { Durations } from './idempotency/durations.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
@@ -24,10 +26,11 @@ export interface Gateway {
 }
 
 export async function startGateway(config: GatewayConfig, log: Log): Promise<Gateway> {
+  const tools = await loadStepTools(config.rules)
   const store = await openStore(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
-  const rules = config.rules.map(compileRule)
+  const rules = config.rules.map((rule) => compileRule(rule, tools))
   let draining = false
   const secret = new SecretKeys(store, config.secret)
   const gate = { store, upstreams, live, log, durations: new Durations(), storeTimeout: config.storeTimeout }
@@ -39,6 +42,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     upstream: config.upstream,
     statusPath: config.statusPath,
     cors: corsHeaders(config.cors?.origins),
+    verifyToken: config.jwt && createTokenVerifier(config.jwt),
     draining: () => draining,
     log,
   }

@@ -1,8 +1,9 @@
 // A checked document becomes the configuration: every default filled in, every file's path made absolute, all of it frozen.
 import { resolveFrom } from './config-files.ts'
-import type { GatewayConfig, RuleConfig } from './gateway-config.ts'
+import type { GatewayConfig, JwtConfig, RuleConfig } from './gateway-config.ts'
 import { viewRules, type RuleView } from './rule-view.ts'
-import { ruleSchema, type CheckedConfig, type UpstreamSetting } from './schema.ts'
+import { ruleSchema, type CheckedConfig, type PartSetting, type UpstreamSetting } from './schema.ts'
+import type { StepSetting } from './step-schema.ts'
 
 const MINUTE = 60_000
 const MIB = 1024 ** 2
@@ -26,24 +27,39 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
     statusPath: checked.statusPath,
     cors: checked.cors,
     trustProxy: checked.trustProxy,
+    ...(checked.jwt && { jwt: withKeyFile(checked.jwt, configFile) }),
     tls: checked.tls && { cert: resolveFrom(configFile, checked.tls.cert), key: resolveFrom(configFile, checked.tls.key) },
     shutdownGrace: checked.shutdownGrace,
-    rules: viewRules(root).map((view) => buildRule(view, upstream, finish)),
+    rules: viewRules(root).map((view) => buildRule(view, { upstream, finish, configFile })),
   })
 }
 
+function withKeyFile(jwt: JwtConfig, configFile: string | undefined): JwtConfig {
+  return jwt.publicKeyFile === undefined ? jwt : { ...jwt, publicKeyFile: resolveFrom(configFile, jwt.publicKeyFile) }
+}
+
+interface Surroundings {
+  readonly upstream: UpstreamSetting
+  readonly finish: (upstream: UpstreamSetting) => UpstreamSetting
+  readonly configFile: string | undefined
+}
+
 /** The rule is checked once more, now with the defaults under it, so that every value comes from the schema. */
-function buildRule(view: RuleView, upstream: UpstreamSetting, finish: (upstream: UpstreamSetting) => UpstreamSetting): RuleConfig {
+function buildRule(view: RuleView, { upstream, finish, configFile }: Surroundings): RuleConfig {
   const { match, owner, ...rule } = ruleSchema.parse({ inFlight: {}, replayHeaders: {}, ...view.settings })
   if (rule.inFlight === undefined || rule.replayHeaders === undefined) throw new Error('unreachable: both were given')
   return {
     name: rule.name,
-    match: { methods: match.methods, paths: listOf(match.path) },
+    match: { methods: match.methods, paths: listOf(match.path), ...(match.where === undefined ? {} : { where: valueLists(match.where) }) },
     upstream: rule.upstream === undefined ? upstream : finish(rule.upstream),
     owner: owner === 'none' ? owner : owner === undefined ? ['header.authorization'] : listOf(owner),
-    fingerprint: rule.fingerprint ?? {},
+    fingerprint: Object.fromEntries(
+      Object.entries(rule.fingerprint ?? {}).map(([name, part]) => [name, withPluginFiles(part, configFile)]),
+    ),
+    scope: rule.scope ?? 'operation',
     digest: rule.digest,
     digestIgnore: rule.digestIgnore ?? [],
+    ...(rule.retryEvidence !== undefined && { retryEvidence: rule.retryEvidence }),
     inFlight: rule.inFlight,
     outcome: rule.outcome ?? {},
     replayHeaders: rule.replayHeaders,
@@ -59,6 +75,17 @@ function buildRule(view: RuleView, upstream: UpstreamSetting, finish: (upstream:
     maxResult: rule.maxResult ?? 8 * MIB,
     mode: rule.mode ?? 'enforce',
   }
+}
+
+function withPluginFiles(part: PartSetting, configFile: string | undefined): PartSetting {
+  if (typeof part === 'string' || 'value' in part || part.apply === undefined) return part
+  const located = (step: StepSetting): StepSetting =>
+    typeof step === 'string' || step.plugin === undefined ? step : { plugin: resolveFrom(configFile, step.plugin) }
+  return { ...part, apply: part.apply.map(located) }
+}
+
+function valueLists<V>(where: Readonly<Record<string, V | readonly V[]>>): Record<string, readonly V[]> {
+  return Object.fromEntries(Object.entries(where).map(([selector, values]) => [selector, [values].flat() as readonly V[]]))
 }
 
 function listOf(value: string | readonly string[] | undefined): readonly string[] {

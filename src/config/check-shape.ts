@@ -29,12 +29,16 @@ function explain(issue: Issue, root: unknown, base: Place): Finding[] {
         hint: adviceForKey(place, key),
       }))
     case 'invalid_key':
-      return [{ place, at: 'key', message: issue.issues[0]?.message ?? 'not a valid key' }]
+      return [explainKey(issue.issues[0], place)]
     case 'invalid_union':
       return explainUnion(issue, root, place)
     default:
       return [explainValue([issue], root, place)]
   }
+}
+
+function explainKey(issue: Issue | undefined, place: Place): Finding {
+  return { place, at: 'key', message: issue?.message ?? 'not a valid key', hint: issue?.code === 'custom' ? hintOf(issue) : undefined }
 }
 
 /** Of a union's branches, the one that was meant; where none stands out, all that would have done. */

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import { isUtf8 } from 'node:buffer'
 import { dirname, resolve } from 'node:path'
 import type { Finding, Place } from './mistakes.ts'
-import { asList, valueAt } from './plain-values.ts'
+import { asList, asMapping, valueAt } from './plain-values.ts'
 
 /** The text of the configuration file, or why there is none. */
 export function readConfigFile(file: string): { readonly text: string } | { readonly error: string } {
@@ -22,7 +22,15 @@ export function resolveFrom(configFile: string | undefined, file: string): strin
 
 export function lintFiles(root: unknown, configFile: string | undefined): Finding[] {
   const rules = asList(valueAt(root, ['rules'])).map((_, n): Place => ['rules', n, 'upstream', 'ca'])
-  const places: Place[] = [['tls', 'cert'], ['tls', 'key'], ['upstream', 'ca'], ['defaults', 'upstream', 'ca'], ...rules]
+  const places: Place[] = [
+    ['tls', 'cert'],
+    ['tls', 'key'],
+    ['upstream', 'ca'],
+    ['jwt', 'publicKeyFile'],
+    ['defaults', 'upstream', 'ca'],
+    ...rules,
+    ...pluginPlaces(root),
+  ]
   return places.flatMap((place): Finding[] => {
     const file = valueAt(root, place)
     if (typeof file !== 'string' || file === '') return []
@@ -34,6 +42,15 @@ export function lintFiles(root: unknown, configFile: string | undefined): Findin
       return [{ place, at: 'value', message: `this file cannot be read: ${codeOf(error)}`, hint: `it is looked for at ${path}` }]
     }
   })
+}
+
+function pluginPlaces(root: unknown): Place[] {
+  const rules = asList(valueAt(root, ['rules'])).map((_, n): Place => ['rules', n, 'fingerprint'])
+  return [['defaults', 'fingerprint'], ...rules].flatMap((place) =>
+    Object.keys(asMapping(valueAt(root, place))).flatMap((part) =>
+      asList(valueAt(root, [...place, part, 'apply'])).map((_, n): Place => [...place, part, 'apply', n, 'plugin']),
+    ),
+  )
 }
 
 function codeOf(error: unknown): string {

@@ -7,14 +7,22 @@ import type { PartSetting, UpstreamSetting } from './schema.ts'
 export interface RuleConfig {
   readonly name: string
   /** No paths: every path. */
-  readonly match: { readonly methods: readonly string[]; readonly paths: readonly string[] }
+  readonly match: {
+    readonly methods: readonly string[]
+    readonly paths: readonly string[]
+    /** By selector, the values of which one must be there. */
+    readonly where?: Readonly<Record<string, readonly (string | number | boolean)[]>>
+  }
   readonly upstream: UpstreamSetting
   /** `none`, or selectors of which the first present wins. */
   readonly owner: 'none' | readonly string[]
   readonly fingerprint: Readonly<Record<string, PartSetting>>
+  /** `rule`: method and path are left out of it. */
+  readonly scope: 'operation' | 'rule'
   /** Undefined: the default, query and body when a part is the key. */
   readonly digest: readonly string[] | undefined
   readonly digestIgnore: readonly string[]
+  readonly retryEvidence?: string
   readonly inFlight: {
     readonly answer: 'refuse' | 'wait'
     readonly status: number
@@ -37,6 +45,15 @@ export interface RuleConfig {
   readonly mode: 'enforce' | 'off'
 }
 
+/** Exactly one of `jwks`, `publicKeyFile` and `secret` is there. */
+export interface JwtConfig {
+  readonly jwks?: string | undefined
+  readonly publicKeyFile?: string | undefined
+  readonly secret?: string | undefined
+  readonly issuer?: readonly string[] | undefined
+  readonly audience?: readonly string[] | undefined
+}
+
 export type { Address } from './address.ts'
 
 export interface GatewayConfig {
@@ -49,6 +66,7 @@ export interface GatewayConfig {
   readonly statusPath: string
   readonly cors: { readonly origins: readonly string[] } | undefined
   readonly trustProxy: readonly string[] | undefined
+  readonly jwt?: JwtConfig
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly shutdownGrace: number
   readonly rules: readonly RuleConfig[]

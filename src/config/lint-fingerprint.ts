@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts'
 import { pathsOf } from './lint-order.ts'
 import type { Finding, Place } from './mistakes.ts'
 import { readPattern } from './path-patterns.ts'
-import { asMapping, asTexts, isMapping } from './plain-values.ts'
+import { asList, asMapping, asTexts, isMapping } from './plain-values.ts'
 import { type RuleView } from './rule-view.ts'
 import { parseSelector, type Selector } from './selectors.ts'
 
@@ -16,19 +16,27 @@ interface Part {
   readonly constant: boolean
 }
 
-export function lintFingerprint(rule: RuleView): { mistakes: Finding[]; warnings: Finding[] } {
+/** `verifiesTokens`: the file has a `jwt` section. */
+export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mistakes: Finding[]; warnings: Finding[] } {
   const fingerprint = rule.settings['fingerprint']
   if (fingerprint === undefined) return { mistakes: rule.settings['mode'] === 'off' ? [] : [missing(rule)], warnings: [] }
   if (!isMapping(fingerprint)) return { mistakes: [], warnings: [] }
   const parts = Object.entries(fingerprint).map(([name, value]) => readPart(name, value, [...rule.placeOf('fingerprint'), name]))
   const owner = readPart('owner', { from: rule.settings['owner'] }, rule.placeOf('owner'), [])
   const digest = asTexts(rule.settings['digest']).map((text, n) => readPart('digest', text, [...rule.placeOf('digest'), n]))
+  const evidence = readPart('retryEvidence', { from: rule.settings['retryEvidence'] }, rule.placeOf('retryEvidence'), [])
+  const where = Object.keys(asMapping(asMapping(rule.settings['match'])['where'])).map((text) =>
+    readPart('where', text, [...rule.placeOf('match'), 'where', text]),
+  )
   return {
     mistakes: [
       ...lintNames(parts),
       ...lintVariety(rule, parts),
       ...lintKey(parts),
-      ...[...parts, owner, ...digest].flatMap((part) => lintParams(rule, part)),
+      ...[...parts, owner, ...digest, ...where, evidence].flatMap((part) => [
+        ...lintParams(rule, part),
+        ...(verifiesTokens ? [] : lintClaims(part)),
+      ]),
     ],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
   }
@@ -50,13 +58,24 @@ function readPart(name: string, value: unknown, place: Place, below: Place = ['f
   const long = asMapping(value)
   const from = typeof value === 'string' ? value : long['from']
   const base = typeof value === 'string' ? place : [...place, ...below]
-  const texts = asTexts(from)
-  const selectors = texts.flatMap((text, n) => {
+  const entries = asList(from)
+  const texts = entries.flatMap((entry, n) => textsOf(entry, Array.isArray(from) ? [...base, n] : base))
+  const selectors = texts.flatMap(({ text, place: at }) => {
     const selector = readSelector(text)
-    return selector === undefined ? [] : [{ selector, place: Array.isArray(from) ? [...base, n] : base }]
+    return selector === undefined ? [] : [{ selector, place: at }]
   })
-  const lenient = long['optional'] === true || long['default'] !== undefined || texts.length > 1
+  const lenient = long['optional'] === true || long['default'] !== undefined || entries.length > 1
   return { name, place, selectors, lenient, constant: Object.hasOwn(long, 'value') }
+}
+
+/** The selectors of one entry of a list: itself, one with its trust, or several joined. */
+function textsOf(entry: unknown, place: Place): { text: string; place: Place }[] {
+  if (typeof entry === 'string') return [{ text: entry, place }]
+  const { select, all } = asMapping(entry)
+  return [
+    ...asTexts(select).map((text) => ({ text, place: [...place, 'select'] })),
+    ...asTexts(all).map((text, n) => ({ text, place: [...place, 'all', n] })),
+  ]
 }
 
 /** Undefined for what the shape check refuses. */
@@ -74,7 +93,9 @@ function varies({ selectors, constant }: Part): boolean {
   return selectors.length === 0 || selectors.some(({ selector }) => selector.source !== 'method' && selector.source !== 'urlPath')
 }
 
+/** A path of which every request is one and the same, unless a part tells them apart. */
 function staticPath(rule: RuleView): string | undefined {
+  if (rule.settings['scope'] === 'rule') return pathsOf(rule)[0]
   return pathsOf(rule).find((pattern) => {
     const reading = readPattern(pattern)
     return 'params' in reading && reading.params.length === 0 && !pattern.endsWith('*')
@@ -103,6 +124,17 @@ function lintKey(parts: readonly Part[]): Finding[] {
       at: 'value',
       message: "the part named key is the client's own key: it cannot be a constant",
       hint: 'give the part another name',
+    }))
+}
+
+function lintClaims({ selectors }: Part): Finding[] {
+  return selectors
+    .filter(({ selector }) => selector.source === 'jwt')
+    .map(({ place }) => ({
+      place,
+      at: 'value',
+      message: 'there is no jwt section that says how tokens are verified',
+      hint: "an unverified claim is anybody's word: add jwt: { jwks: URL } (or publicKeyFile, secret) at the top of the file",
     }))
 }
 

@@ -31,7 +31,9 @@ function lintReach(rule: RuleView, earlier: readonly RuleView[]): Finding[] {
   const takers = new Set<string>()
   for (const method of methodsOf(rule)) {
     for (const path of pathsOf(rule)) {
-      const taker = earlier.find((other) => methodsOf(other).includes(method) && pathsOf(other).some((outer) => covers(outer, path)))
+      const taker = earlier.find(
+        (other) => isUnconditional(other) && methodsOf(other).includes(method) && pathsOf(other).some((outer) => covers(outer, path)),
+      )
       if (taker === undefined) return []
       takers.add(`"${taker.label}"`)
     }
@@ -47,6 +49,11 @@ function lintReach(rule: RuleView, earlier: readonly RuleView[]): Finding[] {
       hint: 'the first rule that matches guards the request: put the narrower rule first',
     },
   ]
+}
+
+/** One with `where` leaves the rest to those after it. */
+function isUnconditional({ settings }: RuleView): boolean {
+  return asMapping(settings['match'])['where'] === undefined
 }
 
 function methodsOf({ settings }: RuleView): string[] {

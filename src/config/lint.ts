@@ -15,7 +15,7 @@ export interface Lint {
 /** Looks at a document of which nothing is known to be right; what the shape check reports, it passes over. */
 export function lint(root: unknown): Lint {
   const rules = viewRules(root)
-  const fingerprints = rules.map(lintFingerprint)
+  const fingerprints = rules.map((rule) => lintFingerprint(rule, valueAt(root, ['jwt']) !== undefined))
   return {
     mistakes: [
       ...lintAddresses(root),

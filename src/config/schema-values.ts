@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ADDRESS_EXPECTED, isTrustedBlock, parseAddress } from './address.ts'
 import { readPattern } from './path-patterns.ts'
+import { checkPattern } from './safe-pattern.ts'
 import { SelectorError, UNREADABLE_HEADERS, parseSelector, type Selector } from './selectors.ts'
 import { checkStoreUrl } from './store-url.ts'
 import { DURATION_PATTERN, SIZE_PATTERN, parseDuration, parseSize } from './units.ts'
@@ -44,7 +45,7 @@ export function size(description: string) {
 }
 
 /** Reports what `check` says about a text, hint and all. */
-function checked(check: (text: string) => { message: string; hint?: string | undefined } | undefined, expected: string) {
+export function checked(check: (text: string) => { message: string; hint?: string | undefined } | undefined, expected: string) {
   return z.string({ error: `expected ${expected}` }).superRefine((text, context) => {
     const wrong = check(text)
     if (wrong !== undefined) context.addIssue({ code: 'custom', message: wrong.message, params: { hint: wrong.hint } })
@@ -63,23 +64,25 @@ function selectorThat(accepts: (selector: Selector) => { message: string; hint?:
 }
 
 export const selector = selectorThat(() => undefined).describe(
-  'Where a value comes from: body, body.<JSONPath without $>, header.<name>, query, query.<name>, path.<param>, cookie.<name>, method, url.path, host, ip',
+  'Where a value comes from: body, body.<JSONPath without $>, header.<name>, query, query.<name>, path.<param>, cookie.<name>, jwt.<claim>, method, url.path, host, ip',
 )
 
 export const ownerSelector = selectorThat(({ source }) =>
-  ['header', 'cookie', 'ip'].includes(source)
+  ['header', 'cookie', 'jwt', 'ip'].includes(source)
     ? undefined
     : {
-        message: 'an owner is read from header.<name>, cookie.<name> or ip',
+        message: 'an owner is read from header.<name>, cookie.<name>, jwt.<claim> or ip',
         hint: 'anybody could write another owner elsewhere; make it a part of the fingerprint instead',
       },
-).describe('Whose record it is: header.<name>, cookie.<name> or ip')
+).describe('Whose record it is: header.<name>, cookie.<name>, jwt.<claim> (of a verified token) or ip')
 
 export const ignoredSelector = selectorThat((ignored) =>
   (ignored.source === 'body' && ignored.path !== undefined) || (ignored.source === 'query' && ignored.name !== undefined)
     ? undefined
     : { message: 'digestIgnore takes only body.<path> and query.<name>', hint: 'to leave out other things, name what counts in digest' },
 ).describe('A field that may differ: body.<path> or query.<name>')
+
+export const pattern = checked(checkPattern, 'a regular expression')
 
 export const pathPattern = checked((text) => {
   const reading = readPattern(text)
@@ -110,6 +113,13 @@ export const upstreamUrl = z
   .string({ error: URL_EXPECTED })
   .regex(/^https?:\/\/[^/?#\s@]+\/?$/, URL_EXPECTED)
   .refine((text) => URL.canParse(text), URL_EXPECTED)
+
+export const jwksUrl = z
+  .string({ error: 'expected a URL like https://issuer.example/.well-known/jwks.json' })
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+    'expected a URL like https://issuer.example/.well-known/jwks.json',
+  )
 
 export const headerName = checked((text) => {
   if (!/^[!#$%&'+.^_`|~0-9A-Za-z-]+$/.test(text)) return { message: 'expected the name of a header' }

@@ -1,10 +1,27 @@
 // The configuration, once: types, checks, JSON Schema and reference are all made from this file.
 import { z } from 'zod'
 import * as value from './schema-values.ts'
+import { step } from './step-schema.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-const selectors = z.union([value.selector, z.array(value.selector).min(1)])
+const trust = z.number().min(0).max(1).default(1).describe('How well it names the thing, from 0 to 1; see minTrust. Default: 1')
+
+const selectors = z.union([
+  value.selector,
+  z
+    .array(
+      z.union([
+        value.selector,
+        z.strictObject({ select: value.selector.describe('The selector'), trust }),
+        z.strictObject({
+          all: z.array(value.selector).min(2).describe('Selectors that count together; present where all of them are'),
+          trust,
+        }),
+      ]),
+    )
+    .min(1),
+])
 
 const constant = z.union([z.string(), z.number(), z.boolean()])
 
@@ -13,12 +30,36 @@ const part = z
     value.selector,
     z.strictObject({
       from: selectors.describe('One selector, or a list of which the first present wins'),
+      apply: z.array(step).optional().describe('Steps that bring different spellings of one value together, in order'),
+      minTrust: z.number().min(0).max(1).optional().describe('Sources with less trust do not count. Default: 0'),
       optional: z.boolean().default(false).describe('The part may be missing'),
       default: constant.optional().describe('Stands in where the part is missing'),
     }),
     z.strictObject({ value: constant.describe('A constant') }),
   ])
-  .describe('One named part of the fingerprint: a selector, { from: selector or list, optional, default }, or { value: constant }')
+  .describe('One named part of the fingerprint: a selector, { from: selector or list, apply, optional, default }, or { value: constant }')
+
+const oneOrMore = z
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+  .transform((given) => (typeof given === 'string' ? [given] : given))
+
+const jwt = z
+  .strictObject({
+    jwks: value.jwksUrl.optional().describe("URL of the issuer's keys (JWKS); fetched at need, kept, and fetched anew for an unknown key"),
+    publicKeyFile: z.string().min(1).optional().describe('Public key (PEM file, from the folder of this file)'),
+    secret: z
+      .string()
+      .min(32, 'expected a secret of at least 32 characters')
+      .optional()
+      .describe('Shared secret, for HS256, HS384 and HS512'),
+    issuer: oneOrMore.optional().describe('Who may have issued it (iss), one or a list'),
+    audience: oneOrMore.optional().describe('For whom it must be meant (aud), one or a list'),
+  })
+  .superRefine(({ jwks, publicKeyFile, secret }, context) => {
+    if (context.issues.length > 0 || [jwks, publicKeyFile, secret].filter((key) => key !== undefined).length === 1) return
+    context.addIssue({ code: 'custom', message: 'expected exactly one of jwks, publicKeyFile and secret' })
+  })
+  .describe('How bearer tokens are verified, for the selectors jwt.<claim>')
 
 const partName = z.string().regex(/^\p{L}[\p{L}\p{N}_.-]*$/u, 'expected a name of letters, digits, and _ . -')
 
@@ -80,11 +121,20 @@ const ruleSettings = {
     .optional()
     .describe('Whose record it is; of several, the first present; none: everybody shares. Default: header.authorization'),
   fingerprint: z.record(partName, part).optional().describe('The named parts that make two requests the same'),
+  scope: z
+    .enum(['operation', 'rule'])
+    .optional()
+    .describe(
+      'operation: method and path are part of the fingerprint; rule: they are not, for one fact that several routes reach. Default: operation',
+    ),
   digest: z
     .array(value.selector)
     .optional()
     .describe('What must also agree when the fingerprint comes again. Default: query and body when a part is named key, else nothing'),
   digestIgnore: z.array(value.ignoredSelector).optional().describe('What of the digest may differ'),
+  retryEvidence: value.selector
+    .optional()
+    .describe('Where clients without a key say how often they have tried: a first try (0) that meets a result executes anew'),
   inFlight: inFlight.optional(),
   outcome: outcome.optional(),
   onFailed: z
@@ -119,6 +169,10 @@ const match = z.strictObject({
     .union([value.pathPattern, z.array(value.pathPattern).min(1)])
     .optional()
     .describe("Fastify's route patterns, one or a list: /tasks/:taskId/sections, /files/*. Default: every path"),
+  where: z
+    .record(value.selector, z.union([constant, z.array(constant).min(1)]))
+    .optional()
+    .describe('What the request must say besides, all of it: selector → value, or a list of values of which one must be there'),
 })
 
 export const ruleSchema = z.strictObject({
@@ -149,6 +203,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("Origins whose pages may read the gateway's own answers and replays"),
   trustProxy: z.array(value.trustedBlock).optional().describe('Addresses or blocks (CIDR) of proxies whose X-Forwarded-For is believed'),
+  jwt: jwt.optional(),
   tls: z
     .strictObject({
       cert: z.string().min(1).describe('Certificate chain (PEM file, from the folder of this file)'),

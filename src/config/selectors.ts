@@ -6,6 +6,7 @@ import { didYouMean } from './did-you-mean.ts'
 export type Selector =
   | { readonly source: 'body'; readonly path?: string }
   | { readonly source: 'query'; readonly name?: string }
+  | { readonly source: 'jwt'; readonly path: string }
   | { readonly source: 'header' | 'path' | 'cookie'; readonly name: string }
   | { readonly source: 'method' | 'urlPath' | 'host' | 'ip' }
 
@@ -19,7 +20,7 @@ export class SelectorError extends Error {
   }
 }
 
-const SPELLINGS = ['body', 'body.<path>', 'header.<name>', 'query', 'query.<name>', 'path.<param>', 'cookie.<name>'] as const
+const SPELLINGS = ['body', 'body.<path>', 'header.<name>', 'query', 'query.<name>', 'path.<param>', 'cookie.<name>', 'jwt.<claim>'] as const
 const WHOLE = ['method', 'url.path', 'host', 'ip'] as const
 const EXPECTED = `expected one of ${[...SPELLINGS, ...WHOLE].join(', ')}`
 
@@ -43,6 +44,9 @@ export function parseSelector(text: string): Selector {
   switch (source) {
     case 'body':
       return rest === '' ? { source } : { source, path: checkedPath(text, rest) }
+    case 'jwt':
+      if (rest === '') throw new SelectorError('"jwt" names no claim', 'write jwt.<claim>, like jwt.sub')
+      return { source, path: checkedPath(text, rest) }
     case 'query':
       return rest === '' ? { source } : { source, name: nameAfterDot(text, rest) }
     case 'header':
@@ -76,7 +80,7 @@ function checkedPath(text: string, rest: string): string {
       throw new SelectorError(`"${text}" uses ${error.token.value}(), which is not available`, why)
     }
     const reason = rest === '.' ? 'nothing stands after the dot' : error instanceof Error ? error.message : String(error)
-    const hint = 'after body stands an RFC 9535 JSONPath without its $, like body.user.id or body.items[*].sku'
+    const hint = 'after body and jwt stands an RFC 9535 JSONPath without its $, like body.user.id or body.items[*].sku'
     throw new SelectorError(`"${text}" is not a valid JSONPath: ${reason}`, hint)
   }
   return path
@@ -112,7 +116,7 @@ function paramName(text: string, rest: string): string {
 }
 
 function unknownSource(text: string, source: string, rest: string): SelectorError {
-  const sources = ['body', 'header', 'query', 'path', 'cookie']
+  const sources = ['body', 'header', 'query', 'path', 'cookie', 'jwt']
   if (source === '$') return new SelectorError(`"${text}" has no source`, `write body${rest}`)
   if (source === 'url' || source === 'uri') return new SelectorError(`unknown selector "${text}"`, 'did you mean "url.path"?')
   const near = didYouMean(source, rest === '' ? [...sources, ...WHOLE] : sources)

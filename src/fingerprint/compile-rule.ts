@@ -3,13 +3,21 @@ import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
 import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
-import { compileSelector, readsBody, type CompiledSelector } from './select.ts'
+import { compileSelector, readsBody, readsClaims, type CompiledSelector } from './select.ts'
+import type { StepTools } from './steps/tools.ts'
+import { compileConditions, type Condition } from './conditions.ts'
 
 export interface Rule {
   readonly config: RuleConfig
   /** Whether the body must be at hand before the rule can identify a request. */
   readonly readsBody: boolean
+  /** Whether the bearer token must be verified before. */
+  readonly readsClaims: boolean
   readonly outcome: OutcomeTable
+  /** Where a client without a key says how often it has tried. */
+  readonly retryEvidence: CompiledSelector | undefined
+  /** What a request must say besides for the rule to guard it; undefined: nothing. */
+  readonly where: readonly Condition[] | undefined
   readonly owner: 'none' | readonly CompiledSelector[]
   /** Sorted by name. */
   readonly parts: readonly CompiledPart[]
@@ -19,16 +27,25 @@ export interface Rule {
   readonly digest: CompiledDigest | undefined
 }
 
-/** Throws a SelectorError for what the configuration's own checks would have refused. */
-export function compileRule(config: RuleConfig): Rule {
-  const parts = compileParts(config.fingerprint)
+/** `tools`: see `loadStepTools`. Throws a SelectorError for what the configuration's own checks would have refused. */
+export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
+  const parts = compileParts(config.fingerprint, tools)
   const hasKey = parts.some(({ name }) => name === KEY_PART)
   const owner = config.owner === 'none' ? 'none' : config.owner.map(compileSelector)
   const digest = compileDigest(config.digest ?? (hasKey ? ['query', 'body'] : []), config.digestIgnore)
-  const selectors = [...parts.flatMap((part) => part.selectors), ...(owner === 'none' ? [] : owner), ...(digest?.selectors ?? [])]
+  const retryEvidence = config.retryEvidence === undefined ? undefined : compileSelector(config.retryEvidence)
+  const selectors = [
+    ...(retryEvidence === undefined ? [] : [retryEvidence]),
+    ...parts.flatMap((part) => part.selectors),
+    ...(owner === 'none' ? [] : owner),
+    ...(digest?.selectors ?? []),
+  ]
   return {
     config,
     readsBody: selectors.some(readsBody),
+    readsClaims: selectors.some(readsClaims),
+    where: config.match.where && compileConditions(config.match.where),
+    retryEvidence,
     outcome: outcomeTable(config.outcome),
     owner,
     parts,

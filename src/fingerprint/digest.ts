@@ -92,9 +92,9 @@ export function computeDigest(
   keys: FingerprintKeys,
   recordKey: Buffer,
 ): Pick<Operation, 'digest' | 'digestFields'> {
-  if (digest.ignoredNodes.length > 0 && context.hasBody && context.isJson)
+  if (digest.ignoredNodes.length > 0 && context.hasBody && context.hasFields)
     pruneNodes(
-      context.json(),
+      context.fields(),
       digest.ignoredNodes.flatMap((nodes) => nodes(context)),
     )
   const items = digest.items.map(({ selector, read }) => ({ selector, fields: read(context) }))

@@ -10,12 +10,15 @@ import { KEY_PART, missing, readPart } from './parts.ts'
 import { canonicalPath } from './path-readings.ts'
 import { Refusal } from './refusal.ts'
 import { RequestContext, type Params } from './request-context.ts'
+import { asText } from './steps/text-steps.ts'
 import type { RequestParts } from './request-parts.ts'
 
 /** What the request was matched by; see `compileRoutes`. */
 export interface PathMatch {
   readonly params: Params
   readonly pattern: string
+  /** Where the rule was chosen by what the request says, as far as it has been read for that. */
+  readonly context?: RequestContext | undefined
 }
 
 export type Identified =
@@ -30,7 +33,7 @@ const NO_DIGEST = { digest: '', digestFields: '' }
 
 export function identify(rule: Rule, request: RequestParts, match: PathMatch, keys: FingerprintKeys): Identified {
   try {
-    return derive(rule, new RequestContext(request, match.params), match, keys)
+    return derive(rule, new RequestContext(request, match.params, match.context), match, keys)
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', problem: error.problem }
     throw error
@@ -45,7 +48,22 @@ function derive(rule: Rule, context: RequestContext, match: PathMatch, keys: Fin
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
   const { fingerprint, recordKey } = issue(encodeFact(rule, context.request, match, owner, read.parts), keys)
   const digest = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
-  return { kind: 'guarded', operation: { fingerprint, ...digest, owner: tag, clientKey: read.clientKey } }
+  return {
+    kind: 'guarded',
+    operation: {
+      fingerprint,
+      ...digest,
+      owner: tag,
+      firstTry: read.clientKey === undefined && isFirstTry(rule, context),
+      clientKey: read.clientKey,
+    },
+  }
+}
+
+/** Zero retries, in whatever words; no word of it is no evidence. */
+function isFirstTry(rule: Rule, context: RequestContext): boolean {
+  const values = rule.retryEvidence?.select(context) ?? []
+  return values.length === 1 && asText(values[0]!)?.trim() === '0'
 }
 
 interface ReadParts {
@@ -71,8 +89,9 @@ function readParts(rule: Rule, context: RequestContext): ReadParts | undefined {
 }
 
 function encodeFact(rule: Rule, request: RequestParts, match: PathMatch, owner: Owner, parts: ReadParts['parts']): string {
-  const operation = encodeString(rule.config.name) + encodeString(request.method) + encodePath(request, match)
-  return `m${VERSION}${operation}${encodeOwner(owner)}${encodeNamed(parts)}`
+  const { name, scope } = rule.config
+  const operation = scope === 'rule' ? 'r' : encodeString(request.method) + encodePath(request, match)
+  return `m${VERSION}${encodeString(name)}${operation}${encodeOwner(owner)}${encodeNamed(parts)}`
 }
 
 /** Pattern and decoded parameters, so that every spelling of a path shares one record. */

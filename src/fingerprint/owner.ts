@@ -3,6 +3,7 @@ import { encode, encodeList, encodeString, type CanonicalValue } from './canonic
 import type { Rule } from './compile-rule.ts'
 import { keyedHash, type FingerprintKeys } from './keys.ts'
 import { KEY_PART, readPart } from './parts.ts'
+import { compileSelector } from './select.ts'
 import { Refusal } from './refusal.ts'
 import { RequestContext, type Params } from './request-context.ts'
 import type { RequestParts } from './request-parts.ts'
@@ -18,11 +19,18 @@ export type Owner =
 
 export function readOwner(rule: Rule, context: RequestContext): Owner {
   if (rule.owner === 'none') return { kind: 'none' }
-  for (const { text, select } of rule.owner) {
-    const values = select(context)
+  for (const { text, selector, select } of rule.owner) {
+    // A subject is one issuer's word for somebody (RFC 7519 section 4.1.2).
+    const values = selector.source === 'jwt' ? ofIssuer(select(context), context) : select(context)
     if (values.some(saysSomething)) return { kind: 'known', canonical: encodeString(text) + encodeList(values) }
   }
   return { kind: 'absent' }
+}
+
+const ISSUER = compileSelector('jwt.iss')
+
+function ofIssuer(values: readonly CanonicalValue[], context: RequestContext): readonly CanonicalValue[] {
+  return values.some(saysSomething) ? [ISSUER.select(context), ...values] : []
 }
 
 function saysSomething(value: CanonicalValue): boolean {

@@ -1,10 +1,15 @@
 // The named parts of a fingerprint: compiled from the file's short and long forms, then read from a request.
 import type { PartSetting } from '../config/schema.ts'
-import { constant, encodeList } from './canonical.ts'
+import { constant, encodeList, type CanonicalValue } from './canonical.ts'
 import { readClientKey } from './client-key.ts'
 import { Refusal } from './refusal.ts'
 import type { RequestContext } from './request-context.ts'
-import { compileSelector, type CompiledSelector } from './select.ts'
+import type { CompiledSelector } from './select.ts'
+import { compileSource, compileSources, type Source } from './sources.ts'
+import { compileSteps } from './steps/compile-steps.ts'
+import type { Step } from './steps/step.ts'
+import { asText } from './steps/text-steps.ts'
+import type { StepTools } from './steps/tools.ts'
 
 /** The part with this name is the client's own idempotency key. */
 export const KEY_PART = 'key'
@@ -12,7 +17,11 @@ export const KEY_PART = 'key'
 export interface CompiledPart {
   readonly name: string
   /** The first that is present wins; empty for a constant. */
+  readonly sources: readonly Source[]
+  /** All that the sources read. */
   readonly selectors: readonly CompiledSelector[]
+  /** Brings what a selector found into the form that counts; undefined: as it is. */
+  readonly steps: Step | undefined
   readonly optional: boolean
   /** Canonical form of what stands in where nothing is present: the constant or the default. */
   readonly fallback: string | undefined
@@ -24,43 +33,75 @@ export interface PartValue {
   /** True only for what the request itself said. */
   readonly sent: boolean
   readonly clientKey?: string
+  /** Which source was the first present. */
+  readonly source?: string
 }
 
-export function compileParts(settings: Readonly<Record<string, PartSetting>>): CompiledPart[] {
+export function compileParts(settings: Readonly<Record<string, PartSetting>>, tools?: StepTools): CompiledPart[] {
   return Object.entries(settings)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, setting]) => compilePart(name, setting))
+    .map(([name, setting]) => compilePart(name, setting, tools))
 }
 
-function compilePart(name: string, setting: PartSetting): CompiledPart {
-  if (typeof setting === 'string') return { name, selectors: [compileSelector(setting)], optional: false, fallback: undefined }
-  if ('value' in setting) return { name, selectors: [], optional: false, fallback: encodeList([constant(setting.value)]) }
-  const texts = typeof setting.from === 'string' ? [setting.from] : setting.from
+function compilePart(name: string, setting: PartSetting, tools: StepTools | undefined): CompiledPart {
+  const bare = { name, steps: undefined, optional: false, fallback: undefined }
+  if (typeof setting === 'string') return { ...bare, ...reading([compileSource(setting)]) }
+  if ('value' in setting) return { ...bare, ...reading([]), fallback: encodeList([constant(setting.value)]) }
   return {
     name,
-    selectors: texts.map(compileSelector),
+    ...reading(compileSources(setting.from, setting.minTrust)),
+    steps: compileSteps(setting.apply, tools),
     optional: setting.optional,
     fallback: setting.default === undefined ? undefined : encodeList([constant(setting.default)]),
   }
 }
 
+function reading(sources: readonly Source[]): Pick<CompiledPart, 'sources' | 'selectors'> {
+  return { sources, selectors: sources.flatMap(({ selectors }) => selectors) }
+}
+
 /** What the request says for this part; undefined where a required part is missing. */
 export function readPart(part: CompiledPart, context: RequestContext): PartValue | undefined {
-  for (const selector of part.selectors) {
-    const values = selector.select(context)
-    if (values.length === 0) continue
-    if (part.name !== KEY_PART) return { canonical: encodeList(values), sent: true }
-    const clientKey = readClientKey(values, selector.text)
-    // A header's quotes are spelling; a number stays apart from the text with its digits.
-    const canonical = encodeList(typeof values[0] === 'string' ? [clientKey] : values)
-    return { canonical, sent: true, clientKey }
+  for (const source of part.sources) {
+    const values = source.select(context)
+    const value =
+      values.length === 0
+        ? undefined
+        : part.name === KEY_PART
+          ? readKey(part, values, context, source.text)
+          : readValues(part, values, context)
+    if (value !== undefined) return { ...value, source: source.text }
   }
   if (part.fallback !== undefined) return { canonical: part.fallback, sent: false }
   return part.optional ? { canonical: undefined, sent: false } : undefined
 }
 
+/** Undefined where the steps leave nothing: the next source may stand in. */
+function readValues({ steps }: CompiledPart, values: readonly CanonicalValue[], context: RequestContext): PartValue | undefined {
+  const counted = steps === undefined ? values : steps(values, context.request)
+  return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true }
+}
+
+/** The key is checked as it was sent; the steps then see it without the quotes of its header. */
+function readKey(
+  { steps }: CompiledPart,
+  values: readonly CanonicalValue[],
+  context: RequestContext,
+  selector: string,
+): PartValue | undefined {
+  const sent = readClientKey(values, selector)
+  // A header's quotes are spelling; a number stays apart from the text with its digits.
+  const read = typeof values[0] === 'string' ? [sent] : values
+  if (steps === undefined) return { canonical: encodeList(read), sent: true, clientKey: sent }
+  const counted = steps(read, context.request)
+  const [key] = counted
+  if (key === undefined) return undefined
+  // All spellings of one key are one key to the upstream too.
+  return { canonical: encodeList(counted), sent: true, clientKey: asText(key) ?? sent }
+}
+
 export function missing(part: CompiledPart): Refusal {
-  const wanted = part.selectors.map(({ text }) => text).join(' or ')
+  const wanted = part.sources.map(({ text }) => text).join(' or ')
   if (part.name === KEY_PART) return new Refusal('key-missing', `This operation needs an idempotency key: send ${wanted}.`)
   return new Refusal('field-missing', `The part "${part.name}" of the fingerprint is missing: send ${wanted}.`)
 }

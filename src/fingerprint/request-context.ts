@@ -1,8 +1,10 @@
 // One request under inspection: what several selectors read is read once, and only if one of them asks.
 import { parseCookie, type Cookies } from 'cookie'
-import contentType from 'fast-content-type-parse'
+import { bodyKind, type BodyKind } from './body-kind.ts'
+import { parseForm } from './form.ts'
 import { parseJson } from './json.ts'
 import { JsonError, type JsonValue } from './json-value.ts'
+import type { Multipart } from './multipart.ts'
 import { parseQuery, type Query } from './query.ts'
 import { Refusal } from './refusal.ts'
 import type { RequestParts } from './request-parts.ts'
@@ -16,12 +18,18 @@ export class RequestContext {
   readonly request: RequestParts
   readonly params: Params
   private parsed: { readonly value: JsonValue } | undefined
+  private kindOfBody: BodyKind | undefined
   private parsedQuery: Query | undefined
   private parsedCookies: Cookies | undefined
 
-  constructor(request: RequestParts, params: Params) {
+  /** `other`: the same request, as read under another rule. */
+  constructor(request: RequestParts, params: Params, other?: RequestContext) {
     this.request = request
     this.params = params
+    this.parsed = other?.parsed
+    this.kindOfBody = other?.kindOfBody
+    this.parsedQuery = other?.parsedQuery
+    this.parsedCookies = other?.parsedCookies
   }
 
   /** Every line of that name, without the white space around it (RFC 9110 section 5.5). */
@@ -49,24 +57,38 @@ export class RequestContext {
     return this.request.body.length > 0
   }
 
-  /** Whether the body has fields: JSON, and not compressed. */
-  get isJson(): boolean {
-    const types = this.headerLines('content-type')
-    if (types.length !== 1) return false
-    const { type } = contentType.safeParse(types[0]!)
-    if (type !== 'application/json' && !type.endsWith('+json')) return false
-    return this.headerLines('content-encoding').every((coding) => coding === '' || coding.toLowerCase() === 'identity')
+  get kind(): BodyKind {
+    return (this.kindOfBody ??= bodyKind(this.headerLines('content-type'), this.headerLines('content-encoding')))
+  }
+
+  get hasFields(): boolean {
+    return this.kind !== 'other'
   }
 
   /** The body's value, for selectors of fields; a body without fields is refused. */
-  json(): JsonValue {
-    if (this.parsed === undefined) {
-      if (!this.isJson)
-        throw new Refusal('body-unsupported', 'The rule reads fields of the body: send JSON with a JSON Content-Type, uncompressed.')
-      this.parsed = { value: readJson(this.request.body) }
-    }
+  fields(): JsonValue {
+    this.parsed ??= { value: this.readFields() }
     return this.parsed.value
   }
+
+  private readFields(): JsonValue {
+    switch (this.kind) {
+      case 'json':
+        return readJson(this.request.body)
+      case 'form':
+        return parseForm(this.request.body)
+      case 'multipart':
+        return readForm(this.request.multipart)
+      case 'other':
+        throw new Refusal('body-unsupported', 'The rule reads fields of the body: send JSON or a form with its Content-Type, uncompressed.')
+    }
+  }
+}
+
+function readForm(multipart: Multipart | undefined): JsonValue {
+  if (multipart === undefined) throw new Error('a multipart body was not read before the request is identified')
+  if (multipart.kind === 'form') return multipart.fields
+  throw new Refusal('body-invalid', `The body is not a valid multipart form: ${multipart.reason}.`)
 }
 
 /** Spaces and tabs only. By hand: a regular expression for the end takes quadratic time over a long run of blanks. */

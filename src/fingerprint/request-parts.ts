@@ -1,4 +1,6 @@
 // What a fingerprint may be made from: the request as received, without any server's types.
+import type { JsonValue } from './json-value.ts'
+import type { Multipart } from './multipart.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 
 export interface RequestParts {
@@ -13,4 +15,10 @@ export interface RequestParts {
   /** The client's address, behind trusted proxies the one they name. */
   readonly ip: string
   readonly body: Buffer
+  /** Of a multipart body, where a rule reads fields: see `withFields`. */
+  readonly multipart?: Multipart
+  /** Of the verified bearer token; undefined without one, or where no rule asks. */
+  readonly claims?: JsonValue
+  /** Milliseconds since 1970 at which the request arrived: what `tomorrow` is read against. */
+  readonly receivedAt: number
 }

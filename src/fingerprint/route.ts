@@ -1,6 +1,7 @@
 // Which rule guards a request: the first in the file's order whose pattern fits, whatever spelling the path came in.
 import FindMyWay from 'find-my-way'
 import type { Rule } from './compile-rule.ts'
+import type { RequestContext } from './request-context.ts'
 import { canonicalPath, canonicalPathWithSlash, isPlainPath, readings } from './path-readings.ts'
 
 export interface Matched {
@@ -10,9 +11,17 @@ export interface Matched {
   readonly params: Record<string, string>
   /** The pattern that fits; empty for a rule without paths. */
   readonly pattern: string
+  /** See PathMatch. */
+  readonly context?: RequestContext | undefined
 }
 
-export type RouteMatch = Matched | { readonly kind: 'unmatched' } | { readonly kind: 'ambiguous'; readonly detail: string }
+/** Rules with `where`, in the file's order, and the one without that ends the list, if there is one: the request decides. */
+export interface Choice {
+  readonly kind: 'choice'
+  readonly options: readonly Matched[]
+}
+
+export type RouteMatch = Matched | Choice | { readonly kind: 'unmatched' } | { readonly kind: 'ambiguous'; readonly detail: string }
 
 interface Candidate {
   readonly rule: Rule
@@ -40,8 +49,21 @@ export function compileRoutes(rules: readonly Rule[]): (method: string, path: st
   }
 }
 
-function first(candidates: readonly Candidate[], path: string): Matched | undefined {
-  for (const { rule, pattern, fit } of candidates) {
+/** Of spellings of one path, the first that a candidate fits. */
+function first(candidates: readonly Candidate[], ...paths: readonly string[]): Matched | Choice | undefined {
+  let options: Matched[] | undefined
+  for (const candidate of candidates) {
+    const match = fitOf(candidate, paths)
+    if (match === undefined) continue
+    if (match.rule.where === undefined && options === undefined) return match
+    options = [...(options ?? []), match]
+    if (match.rule.where === undefined) break
+  }
+  return options && { kind: 'choice', options }
+}
+
+function fitOf({ rule, pattern, fit }: Candidate, paths: readonly string[]): Matched | undefined {
+  for (const path of paths) {
     const params = fit(path)
     if (params !== undefined) return { kind: 'matched', rule, params, pattern }
   }
@@ -53,24 +75,24 @@ function careful(candidates: readonly Candidate[], path: string): RouteMatch {
   const canonical = canonicalPath(path)
   // Neither origin-form nor absolute-form (RFC 9112 section 3.2): `*` and the like name no resource.
   if (!canonical.startsWith('/')) return UNMATCHED
-  const match = firstCanonical(candidates, path, canonical)
+  const match = first(candidates, canonical, canonicalPathWithSlash(path))
   const { others, suspicious } = readings(path)
   for (const other of others) {
-    const rule = first(candidates, other)?.rule
-    if (rule !== undefined && (suspicious || rule !== match?.rule)) return ambiguous(rule)
+    const rules = rulesOf(first(candidates, other))
+    if (rules[0] !== undefined && (suspicious || !sameRules(rules, rulesOf(match)))) return ambiguous(rules[0])
   }
-  if (match !== undefined && suspicious) return ambiguous(match.rule)
+  const [guarding] = rulesOf(match)
+  if (guarding !== undefined && suspicious) return ambiguous(guarding)
   return match ?? UNMATCHED
 }
 
-function firstCanonical(candidates: readonly Candidate[], path: string, canonical: string): Matched | undefined {
-  const slashed = canonicalPathWithSlash(path)
-  if (slashed === canonical) return first(candidates, canonical)
-  for (const candidate of candidates) {
-    const match = first([candidate], canonical) ?? first([candidate], slashed)
-    if (match !== undefined) return match
-  }
-  return undefined
+function rulesOf(match: Matched | Choice | undefined): readonly Rule[] {
+  if (match === undefined) return []
+  return match.kind === 'matched' ? [match.rule] : match.options.map(({ rule }) => rule)
+}
+
+function sameRules(one: readonly Rule[], other: readonly Rule[]): boolean {
+  return one.length === other.length && one.every((rule, n) => rule === other[n])
 }
 
 function ambiguous(rule: Rule): RouteMatch {

@@ -1,5 +1,5 @@
 // Selectors compiled to functions: from a request to the values that it says there, none where it says nothing.
-import { JSONPathRecursionLimitError } from 'json-p3'
+import { JSONPathRecursionLimitError, type JSONPathQuery } from 'json-p3'
 import { compileJsonPath, parseSelector, type Selector } from '../config/selectors.ts'
 import type { CanonicalValue } from './canonical.ts'
 import type { JsonValue } from './json-value.ts'
@@ -31,10 +31,16 @@ export function readsBody({ selector }: CompiledSelector): boolean {
   return selector.source === 'body'
 }
 
+export function readsClaims({ selector }: CompiledSelector): boolean {
+  return selector.source === 'jwt'
+}
+
 function reader(selector: Selector): CompiledSelector['select'] {
   switch (selector.source) {
     case 'body':
       return bodyReader(selector.path)
+    case 'jwt':
+      return claimReader(selector.path)
     case 'query': {
       const { name } = selector
       return name === undefined ? wholeQuery : (context) => queryValues(context.query(), name)
@@ -73,20 +79,30 @@ function bodyReader(path: string | undefined): CompiledSelector['select'] {
   return (context) => nodes(context).map(({ value }) => value)
 }
 
-/** A JSON body counts as its value, any other as its bytes; no body is absent. */
+/** Claims of a token that was verified; without one there are none. */
+function claimReader(path: string): CompiledSelector['select'] {
+  const nodes = compileNodes(compileJsonPath(path))
+  return ({ request: { claims } }) => (claims === undefined ? [] : nodes(claims).map(({ value }) => value))
+}
+
+/** A body with fields counts as their value, any other as its bytes; no body is absent. */
 export function wholeBody(context: RequestContext): readonly CanonicalValue[] {
   if (!context.hasBody) return []
-  return [context.isJson ? context.json() : context.request.body]
+  return [context.hasFields ? context.fields() : context.request.body]
 }
 
 /** The nodes of the body to which a JSONPath (RFC 9535) leads. */
 export function compileBodyPath(path: string): (context: RequestContext) => readonly BodyNode[] {
-  const query = compileJsonPath(path)
+  const nodes = compileNodes(compileJsonPath(path))
+  return (context) => (context.hasBody ? nodes(context.fields()) : [])
+}
+
+/** The nodes of a value to which the query leads. */
+export function compileNodes(query: JSONPathQuery): (value: JsonValue) => readonly BodyNode[] {
   const singular = query.singularQuery()
-  return (context) => {
-    if (!context.hasBody) return []
+  return (value) => {
     // To json-p3 an ExactNumber is an object without members, which is all that it needs to know.
-    const root = context.json() as Parameters<typeof query.query>[0]
+    const root = value as Parameters<typeof query.query>[0]
     try {
       // The eager way spreads its results over the stack, which many of them would overflow.
       const nodes = singular ? query.query(root).nodes : [...query.lazyQuery(root)]

@@ -3,11 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
+import type { RequestParts } from '../fingerprint/request-parts.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
+import { withFields } from '../fingerprint/with-fields.ts'
+import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
-import { headerValue, listHeader, passedOn } from '../model/headers.ts'
+import { headerLines, headerValue, listHeader, passedOn } from '../model/headers.ts'
 import type { Operation } from '../model/operation.ts'
 import { problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
@@ -18,6 +21,7 @@ import { passThrough } from './pass-through.ts'
 import { preferredWait } from './prefer.ts'
 import { readBody } from './raw-body.ts'
 import { requestParts } from './request-parts.ts'
+import type { TokenVerifier } from './verify-token.ts'
 import { isStatusPath, statusRoute } from './status-route.ts'
 
 export interface ProxyRoutes {
@@ -29,6 +33,7 @@ export interface ProxyRoutes {
   readonly upstream: UpstreamOptions
   readonly statusPath: string
   readonly cors: Cors
+  readonly verifyToken: TokenVerifier | undefined
   /** True from SIGTERM on: no new work. */
   readonly draining: () => boolean
   readonly log: RequestLog
@@ -54,6 +59,8 @@ export interface Incoming {
   readonly url: string
   readonly ip: string
 }
+
+const NO_BODY = Buffer.alloc(0)
 
 export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Promise<void> {
   const started = performance.now()
@@ -93,27 +100,84 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
     case 'ambiguous':
       return refuse(exchange, problem('path-ambiguous', match.detail))
     case 'matched':
-      if (match.rule.config.mode === 'off')
-        return { ...(await pass(proxy, exchange, { upstream: match.rule.config.upstream })), rule: match.rule.config.name }
-      return { ...(await guard(proxy, exchange, match)), rule: match.rule.config.name }
+      return guard(proxy, exchange, match)
+    case 'choice':
+      return choose(proxy, exchange, match.options)
   }
 }
 
-async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Promise<Result> {
-  const { config } = match.rule
-  const reading = await readBody(exchange.raw, config.maxBody, { begin: () => exchange.continueReading() })
-  if (reading.kind === 'too-large')
-    return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${config.maxBody} bytes.`))
-  if (reading.kind === 'aborted') {
-    exchange.client.break()
-    return { outcome: 'client-gone', status: undefined }
+/** The rule is chosen by what the request says. */
+async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly Matched[]): Promise<Result> {
+  const limit = Math.max(...options.map(({ rule }) => rule.config.maxBody))
+  const read = choiceReadsBody(options) ? await readRequest(exchange, { maxBody: limit, readsBody: true }) : undefined
+  if (read !== undefined && 'outcome' in read) return read
+  const known = read ?? requestParts(exchange, passedOn(exchange.raw.rawHeaders), NO_BODY)
+  const request = choiceReadsClaims(options) ? await withClaims(proxy, exchange, known) : known
+  if ('outcome' in request) return request
+  const chosen = chooseRule(options, request)
+  switch (chosen.kind) {
+    case 'unmatched':
+      return pass(proxy, exchange, { upstream: proxy.upstream, ...(read && { body: read.body }) })
+    case 'refused':
+      return refuse(exchange, chosen.problem)
+    case 'matched':
+      // What was chosen without the body has not seen it.
+      return read === undefined ? guard(proxy, exchange, { ...chosen, context: undefined }) : guard(proxy, exchange, chosen, request)
   }
+}
+
+async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: RequestParts): Promise<Result> {
+  const { config } = match.rule
+  const result =
+    config.mode === 'off'
+      ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
+      : enforce(proxy, exchange, match, read)
+  return { ...(await result), rule: config.name }
+}
+
+/** The request with its body, up to the limit; or what came of it. */
+async function readRequest(
+  exchange: Exchange,
+  { maxBody, readsBody }: { maxBody: number; readsBody: boolean },
+): Promise<RequestParts | Result> {
+  const reading = await readBody(exchange.raw, maxBody, { begin: () => exchange.continueReading() })
+  if (reading.kind === 'too-large') return refuseTooLarge(exchange, maxBody)
+  if (reading.kind === 'read') {
+    const request = requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
+    return readsBody ? withFields(request) : request
+  }
+  exchange.client.break()
+  return { outcome: 'client-gone', status: undefined }
+}
+
+function refuseTooLarge(exchange: Exchange, maxBody: number): Result {
+  return refuse(exchange, problem('body-too-large', `The body is over the rule's maxBody of ${maxBody} bytes.`))
+}
+
+/** The request with the claims of its bearer token, if it has one. What is no valid token meets no record. */
+async function withClaims(proxy: ProxyRoutes, exchange: Exchange, request: RequestParts): Promise<RequestParts | Result> {
+  if (proxy.verifyToken === undefined || request.claims !== undefined) return request
+  const token = await proxy.verifyToken(headerLines(request.headers, 'authorization'))
+  if (token.kind === 'absent') return request
+  if (token.kind === 'verified') return { ...request, claims: token.claims }
+  // RFC 6750 section 3.
+  const challenge = token.problem.name === 'token-invalid' ? ['WWW-Authenticate', 'Bearer error="invalid_token"'] : []
+  return refuse(exchange, token.problem, challenge)
+}
+
+async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, already: RequestParts | undefined): Promise<Result> {
+  const { config } = match.rule
+  const read = already ?? (await readRequest(exchange, { maxBody: config.maxBody, readsBody: match.rule.readsBody }))
+  if ('outcome' in read) return read
+  const request = match.rule.readsClaims ? await withClaims(proxy, exchange, read) : read
+  if ('outcome' in request) return request
+  const { body, headers } = request
+  if (body.length > config.maxBody) return refuseTooLarge(exchange, config.maxBody)
   const keys = proxy.keys()
-  if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body: reading.body })
-  const headers = passedOn(exchange.raw.rawHeaders)
-  const identified = identify(match.rule, requestParts(exchange, headers, reading.body), match, keys)
+  if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body })
+  const identified = identify(match.rule, request, match, keys)
   if (identified.kind === 'refused') return refuse(exchange, identified.problem)
-  if (identified.kind === 'unguarded') return pass(proxy, exchange, { upstream: config.upstream, body: reading.body })
+  if (identified.kind === 'unguarded') return pass(proxy, exchange, { upstream: config.upstream, body })
   const { operation } = identified
   const decided = await handleRequest(
     proxy.gate,
@@ -124,14 +188,14 @@ async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched): Pr
         method: exchange.raw.method!,
         target: exchange.target.pathAndQuery,
         headers: withKey(headers, operation),
-        body: reading.body,
+        body,
       },
       preferWait: preferredWait(listHeader(headers, 'prefer')),
     },
     match.rule.outcome,
     exchange.client,
   )
-  return { ...(await answer(proxy, exchange, match, { answer: decided, body: reading.body })), fingerprint: operation.fingerprint }
+  return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint: operation.fingerprint }
 }
 
 async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, decided: { answer: Answer; body: Buffer }): Promise<Result> {

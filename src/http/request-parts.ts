@@ -13,5 +13,6 @@ export function requestParts(exchange: Exchange, headers: HeaderList, body: Buff
     host: exchange.raw.headers.host ?? '',
     ip: exchange.ip,
     body,
+    receivedAt: Date.now(),
   }
 }

@@ -1,6 +1,6 @@
 // GET /status/<fingerprint>: how a record stands; /result: its stored answer, to its owner.
 import { timingSafeEqual } from 'node:crypto'
-import { passedOn } from '../model/headers.ts'
+import { headerLines, passedOn } from '../model/headers.ts'
 import { problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
 import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
@@ -15,6 +15,7 @@ import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
 import { wholeSeconds } from './problem-response.ts'
 import { requestParts } from './request-parts.ts'
+import type { TokenVerifier } from './verify-token.ts'
 
 /** A status page's path says nothing of the one that was guarded. */
 const NO_PATH = { params: {} }
@@ -26,6 +27,7 @@ export interface StatusRoute {
   readonly gate: Gate
   readonly keys: () => FingerprintKeys | undefined
   readonly rules: ReadonlyMap<string, Rule>
+  readonly verifyToken: TokenVerifier | undefined
 }
 
 /** True where the path belongs to the status pages and not to the upstream. */
@@ -72,7 +74,7 @@ async function sendStatus(route: StatusRoute, exchange: Exchange, fingerprint: s
 async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: string, keys: FingerprintKeys): Promise<number> {
   const record = await route.gate.store.read(fingerprint)
   // "Not yours" and "never existed" look alike.
-  if (record === undefined || !isOwner(route, exchange, record, keys)) return exchange.sendProblem(unknownFingerprint())
+  if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
   if (record.status === 'processing') return exchange.sendProblem(inFlight(route, record))
   const response = await route.gate.store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
@@ -83,10 +85,13 @@ async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: s
   return response.head.status
 }
 
-function isOwner(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): boolean {
+async function isOwner(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): Promise<boolean> {
   const rule = route.rules.get(record.rule)
   if (rule === undefined) return false
-  const tag = ownerTag(rule, requestParts(exchange, passedOn(exchange.raw.rawHeaders), Buffer.alloc(0)), NO_PATH, keys)
+  const headers = passedOn(exchange.raw.rawHeaders)
+  const token = rule.readsClaims ? await route.verifyToken?.(headerLines(headers, 'authorization')) : undefined
+  const request = requestParts(exchange, headers, Buffer.alloc(0))
+  const tag = ownerTag(rule, token?.kind === 'verified' ? { ...request, claims: token.claims } : request, NO_PATH, keys)
   if (tag === undefined || tag.length !== record.owner.length) return false
   return timingSafeEqual(Buffer.from(tag), Buffer.from(record.owner))
 }

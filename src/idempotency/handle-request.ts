@@ -4,7 +4,7 @@ import type { OutcomeTable } from '../model/outcome.ts'
 import { problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
-import { type Claim, StoreUnavailable } from '../stores/store.ts'
+import { type AcquireRequest, type Claim, StoreUnavailable } from '../stores/store.ts'
 import type { Answer, ClientStream } from './answer.ts'
 import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
@@ -17,11 +17,13 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
   const executionId = newExecutionId()
   const holdMs = holdTime(request)
   try {
-    const acquire = () => persist(() => gate.store.acquire(acquireRequest(request, executionId)), gate.storeTimeout)
-    let claim = await acquire()
+    const acquire = (onCompleted: AcquireRequest['onCompleted']) =>
+      persist(() => gate.store.acquire({ ...acquireRequest(request, executionId), onCompleted }), gate.storeTimeout)
+    let claim = await acquire(request.operation.firstTry ? 'execute' : 'replay')
     const held = claim.kind === 'in_flight' && holdMs > 0
     if (claim.kind === 'in_flight' && held) {
-      claim = await hold(gate, claim, { client, limitMs: holdMs, acquire })
+      // What was in flight when the request came is its answer, first try or not.
+      claim = await hold(gate, claim, { client, limitMs: holdMs, acquire: () => acquire('replay') })
     }
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
     return held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer

@@ -52,6 +52,11 @@ export function headerValue(headers: HeaderList, name: string): string | undefin
   return undefined
 }
 
+/** Each line of that name (in lower case). */
+export function headerLines(headers: HeaderList, name: string): string[] {
+  return headers.filter((_, at) => at % 2 === 1 && headers[at - 1]!.toLowerCase() === name)
+}
+
 /** All lines of that name as one comma-separated list (RFC 9110 5.3); undefined where there is none. */
 export function listHeader(headers: HeaderList, name: string): string | undefined {
   let joined: string | undefined

@@ -11,11 +11,13 @@ interface ProblemKind {
 
 export const PROBLEMS = {
   'field-missing': { status: 400, title: 'A part of the fingerprint is missing', retry: 'never' },
+  'field-invalid': { status: 400, title: 'A part of the fingerprint cannot be read', retry: 'never' },
   'key-missing': { status: 400, title: 'The idempotency key is missing', retry: 'never' },
   'key-invalid': { status: 400, title: 'The idempotency key is not valid', retry: 'new-key' },
   'body-invalid': { status: 400, title: 'The body cannot be read', retry: 'never' },
   'path-ambiguous': { status: 400, title: 'The path can be read in more than one way', retry: 'never' },
   'request-invalid': { status: 400, title: 'The request cannot be read', retry: 'never' },
+  'token-invalid': { status: 401, title: 'The bearer token is not valid', retry: 'never' },
   'unknown-fingerprint': { status: 404, title: 'No such fingerprint', retry: 'never' },
   'not-found': { status: 404, title: 'Nothing here', retry: 'never' },
   'method-not-allowed': { status: 405, title: 'This method is not served here', retry: 'never' },
@@ -28,6 +30,7 @@ export const PROBLEMS = {
   'upstream-unreachable': { status: 502, title: 'The upstream could not be reached', retry: 'same-key' },
   'upstream-broken': { status: 502, title: 'The upstream broke off', retry: 'never' },
   'store-unavailable': { status: 503, title: 'The store is out of reach', retry: 'same-key' },
+  'keys-unavailable': { status: 503, title: 'The keys of the token issuer are out of reach', retry: 'same-key' },
   'shutting-down': { status: 503, title: 'The gateway is shutting down', retry: 'same-key' },
   'upstream-timeout': { status: 504, title: 'The upstream took too long', retry: 'never' },
 } as const satisfies Record<string, ProblemKind>

@@ -1,6 +1,7 @@
 // What the gateway asks of a store. memory/ is the executable specification; one contract suite holds all to it.
 //
 //   (none) ──acquire──▶ processing ──settle──▶ completed ──expiry──▶ (none)
+//                         │   │                  └──acquire──▶ processing, attempt + 1, a new generation   (onCompleted: execute)
 //                         │   ├──────settle──▶ failed ───acquire──▶ processing, attempt + 1   (G4)
 //                         │   └──────settle──▶ unknown ──acquire──▶ processing, attempt + 1   (onUnknown: retry)
 //                         └──lease runs out──▶ unknown ──settle by the same execution──▶ completed | failed
@@ -18,6 +19,8 @@
 //      unless the rule's ttl is `forever`.
 //  G8  A settled record is readable by whoever is told of the settling.
 //  G9  Each verb is one atomic step, bounded in time (StoreUnavailable), and safe to send twice.
+//  G10 A new generation keeps nothing of the earlier one but the count of attempts: ttl and duplicates begin anew. Of any
+//      number of concurrent acquires that ask for one, one gets it and the others find it in flight.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
 
@@ -37,11 +40,16 @@ export interface AcquireRequest {
   readonly ttlMs: TtlMs
   readonly onFailed: 'retry' | 'replay'
   readonly onUnknown: 'refuse' | 'retry'
+  /** `execute`: a result is no answer to this request, which is a new wish in the same words. */
+  readonly onCompleted: 'replay' | 'execute'
 }
 
 export type Claim =
-  /** The right to execute. `after` says what it follows: `unknown` means that an earlier execution may have acted. */
-  | { readonly kind: 'acquired'; readonly attempt: number; readonly after: 'none' | 'failed' | 'unknown' }
+  /**
+   * The right to execute. `after` says what it follows: `unknown` means that an earlier execution may have acted, `completed`
+   * that a new generation begins.
+   */
+  | { readonly kind: 'acquired'; readonly attempt: number; readonly after: 'none' | 'failed' | 'unknown' | 'completed' }
   | { readonly kind: 'in_flight'; readonly record: RecordView }
   | { readonly kind: 'completed'; readonly record: RecordView; readonly response: StoredResponse }
   /** Only with `onFailed: replay`, and only where an answer was stored. */

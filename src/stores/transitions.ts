@@ -51,7 +51,7 @@ export function decideAcquire(record: KeptRecord | undefined, request: AcquireRe
     case 'processing':
       return 'in_flight'
     case 'completed':
-      return 'completed'
+      return request.onCompleted === 'replay' ? 'completed' : { kind: 'acquired', attempt, after: 'completed' }
     case 'failed':
       return request.onFailed === 'replay' && record.head !== undefined ? 'failed' : { kind: 'acquired', attempt, after: 'failed' }
     case 'unknown':
@@ -61,6 +61,8 @@ export function decideAcquire(record: KeptRecord | undefined, request: AcquireRe
 
 /** The record after a grant: a full lease from now, and no answer yet. */
 export function grant(record: KeptRecord | undefined, request: AcquireRequest, granted: Granted, now: number): KeptRecord {
+  // G10: what was is over.
+  if (record?.status === 'completed') return { ...grant(undefined, request, granted, now) }
   const repeated = record?.executionId === request.executionId
   return {
     rule: record?.rule ?? request.rule,

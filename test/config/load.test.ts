@@ -31,6 +31,7 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
         upstream: { url: 'http://127.0.0.1:3000', connectTimeout: 5000 },
         owner: ['header.authorization'],
         fingerprint: { key: { from: 'header.idempotency-key', optional: false } },
+        scope: 'operation',
         digest: undefined,
         digestIgnore: [],
         inFlight: { answer: 'refuse', status: 425, retryAfter: 'auto', maxWait: 30_000 },

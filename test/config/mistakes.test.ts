@@ -114,7 +114,17 @@ check('a header that belongs to one connection', rule('replayHeaders: { add: [¦
 
 // Selectors
 check('an unknown source', part('¦bdy.id'), { says: /unknown selector source "bdy"/, hint: /did you mean "body\.id"\?/ })
-check('a source of a later version', part('¦jwt.sub'), { says: /unknown selector source "jwt"/, hint: /expected one of body/ })
+check('a claim that nobody verifies', part('¦jwt.sub'), { says: /no jwt section/, hint: /jwks/ })
+check('an owner that nobody verifies', rule('owner: [¦jwt.sub, ip]'), { says: /no jwt section/ })
+check('a claim deep in a list', part('{ from: [ip, { all: [ip, ¦jwt.sub] }] }'), { says: /no jwt section/ })
+check('a join of one', part('{ from: [{ all: ¦[ip] }] }'), { says: /at least/ })
+check('a trust over one', part('{ from: [{ select: ip, trust: ¦2 }] }'), { says: /at most 1/ })
+check('a verified claim', `jwt: { jwks: https://a/jwks }\n${part('jwt.sub')}`)
+check('two keys for tokens', `upstream: http://a\njwt: ¦{ jwks: https://a/jwks, secret: ${'s'.repeat(32)} }\n`, {
+  says: /exactly one of jwks/,
+})
+check('a key file that is not there', 'upstream: http://a\njwt: { publicKeyFile: ¦gone.pem }\n', { says: /no such file/ })
+check('keys that are nowhere', 'upstream: http://a\njwt: { jwks: ¦issuer.example }\n', { says: /expected a URL/ })
 check('the one wrong source of a list', part('{ from: [body.a, ¦hedder.b] }'), { says: /"hedder"/, hint: /"header\.b"/ })
 check('a JSONPath that is none', part("¦'body.items['"), { says: /not a valid JSONPath/ })
 check('a part of the wrong type', part('¦5'), { says: /expected a selector or a mapping, got a number/ })
@@ -122,6 +132,36 @@ check('an owner that anybody could write', rule('owner: ¦body.user'), { says: /
 check('the whole body as an ignored field', rule('digest: [body]\n    digestIgnore: [¦body]'), {
   says: /takes only body\.<path> and query\.<name>/,
 })
+
+// Conditions
+check('a condition on nothing', rule('match: { where: { ¦bdy.kind: a } }').replace('    match: { path: /x }\n', ''), {
+  says: /unknown selector source "bdy"/,
+  hint: /did you mean "body\.kind"\?/,
+})
+check('a condition without a value', rule('match: { where: { body.kind: ¦[] } }').replace('    match: { path: /x }\n', ''), {
+  says: /at least one entry/,
+})
+check(
+  'a path that scope: rule leaves out',
+  part('path.id').replace('{ id: path.id }', '{ m: method }\n    scope: rule').replace('    fingerprint', '    ¦fingerprint'),
+  {
+    says: /no varying part/,
+  },
+)
+
+// Steps
+const apply = (steps: string): string => part(`{ from: body.v, apply: [${steps}] }`)
+check('a misspelt step', apply('trim, ¦lowr'), { says: /expected "trim" or/, hint: /did you mean "lower"\?/ })
+check('a misspelt step with settings', apply('{ ¦regx: a }'), { says: /unknown key "regx"/, hint: /did you mean "regex"\?/ })
+check('two steps in one', apply('¦{ regex: a, map: { a: b } }'), { says: /exactly one key/ })
+check('a pattern that RE2 does not take', apply("{ regex: ¦'(?=a)' }"), { says: /not a regular expression/, hint: /no lookaround/ })
+check('a pattern deep inside', apply("{ match: [{ regex: ¦'(', to: X }] }"), { says: /not a regular expression/ })
+check('a zone that is nowhere', apply('{ date: { zone: ¦Asia/Beijing1 } }'), { says: /unknown time zone/ })
+check('a date without a zone', apply('{ date: ¦{ precision: day } }'), { says: /"zone" is missing/ })
+check('a precision that is none', apply('{ date: { zone: UTC, precision: ¦days } }'), { says: /"day"/, hint: /did you mean "day"\?/ })
+check('a member that is no path', apply("{ pick: [¦'a['] }"), { says: /not a path to a member/ })
+check('a window without a unit', apply('{ window: ¦60 }'), { says: /expected a duration/ })
+check('a plugin that is not there', apply('{ plugin: ¦./gone.mjs }'), { says: /no such file/ })
 
 // Sense
 check('a parameter that the path has not', part('¦path.di'), {
@@ -170,6 +210,7 @@ check('a path under a parameter', two('{ path: /t/:id }', '¦match: { path: /t/n
 check('a path under a wildcard', two('{ path: /t/* }', '¦match: { path: [/t/:id/x, /t/y] }'), { says: /can never match/ })
 check('anything after everything', two('{}', '¦match: { path: /x }'), { says: /can never match/ })
 check('a narrower rule first', two('{ path: /t/new }', 'match: { path: /t/:id }'))
+check('a rule after one with a condition', two('{ path: /x, where: { body.a: 1 } }', 'match: { path: /x }'))
 check('another method', two('{ path: /x, methods: [POST] }', 'match: { path: /x, methods: [POST, PUT] }'))
 check('a pattern that takes less than its parameter', two("{ path: '/t/:id(\\\\d+)' }", 'match: { path: /t/:id }'))
 check(

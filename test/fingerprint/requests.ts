@@ -5,7 +5,11 @@ import { identify, type Identified } from '../../src/fingerprint/identify.ts'
 import { deriveKeys } from '../../src/fingerprint/keys.ts'
 import type { RequestParts } from '../../src/fingerprint/request-parts.ts'
 import { compileRoutes } from '../../src/fingerprint/route.ts'
+import { chooseRule } from '../../src/fingerprint/where.ts'
 import type { Operation } from '../../src/model/operation.ts'
+
+/** Monday 20 May 2024, 12:00 in Shanghai, 06:00 in Berlin, 00:00 in New York. */
+export const NOW = Date.UTC(2024, 4, 20, 4)
 
 export const keys = deriveKeys('a secret for tests')
 
@@ -16,6 +20,7 @@ export function ruleConfig(settings: Partial<RuleConfig> = {}): RuleConfig {
     upstream: { url: 'http://127.0.0.1:1' },
     owner: 'none',
     fingerprint: { v: 'body.v' },
+    scope: 'operation',
     digest: undefined,
     digestIgnore: [],
     inFlight: { answer: 'refuse', status: 425, retryAfter: 'auto', maxWait: 30_000 },
@@ -43,9 +48,10 @@ export interface Sent {
   readonly headers?: readonly string[]
   /** JSON text unless `headers` name another type. */
   readonly body?: string | Buffer
+  readonly receivedAt?: number
 }
 
-export function request({ method = 'POST', url = '/', headers = [], body = '' }: Sent): RequestParts {
+export function request({ method = 'POST', url = '/', headers = [], body = '', receivedAt = NOW }: Sent): RequestParts {
   const [path = '', ...query] = url.split('?')
   const typed = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-type')
   return {
@@ -56,6 +62,7 @@ export function request({ method = 'POST', url = '/', headers = [], body = '' }:
     host: 'api.test',
     ip: '192.0.2.1',
     body: Buffer.from(body),
+    receivedAt,
   }
 }
 
@@ -63,7 +70,8 @@ export function request({ method = 'POST', url = '/', headers = [], body = '' }:
 export function identified(settings: Partial<RuleConfig>, sent: Sent): Identified {
   const rule = compileRule(ruleConfig(settings))
   const parts = request(sent)
-  const match = compileRoutes([rule])(parts.method, parts.path)
+  const fit = compileRoutes([rule])(parts.method, parts.path)
+  const match = fit.kind === 'choice' ? chooseRule(fit.options, parts) : fit
   if (match.kind !== 'matched') throw new Error(`the request is ${match.kind}`)
   return identify(rule, parts, match, keys)
 }

@@ -36,6 +36,8 @@ t.test('a guarded body is forwarded byte for byte, whatever its type', async (t)
     for (const [m, body] of bodies.entries()) {
       // What is no JSON is refused where its type says that it is.
       if (m > 0 && type.includes('json') && type.includes('/') && !type.includes(',')) continue
+      // Nor is what is no form, but for the empty one.
+      if (m < 2 && type.startsWith('multipart/')) continue
       const headers = { ...key(`k${n}-${m}`), 'content-type': type }
       const answer = await send(`${gateway.url}/x?a=%20b`, { headers, body, timeout: 2000 })
       t.equal(answer.status, 200, `${JSON.stringify(type)}, body ${m}: ${answer.text}`)
@@ -47,7 +49,10 @@ t.test('a guarded body is forwarded byte for byte, whatever its type', async (t)
       t.equal((await send(`${gateway.url}/x?a=%20b`, { headers, body })).headers['idempotency-replayed'], 'true')
     }
   }
-  t.equal(upstream.count(), types.length * bodies.length - 6)
+  t.equal(upstream.count(), types.length * bodies.length - 8)
+  const form = Buffer.from('--x\r\nContent-Disposition: form-data; name="a"; filename="é"\r\n\r\n\0\xff\r\n--x--\r\n', 'latin1')
+  await send(`${gateway.url}/x`, { headers: { ...key('form'), 'content-type': 'multipart/form-data; boundary=x' }, body: form })
+  t.ok(upstream.received.at(-1)!.body.equals(form), 'a form')
 })
 
 t.test('a content type of any form passes without a guard as well', async (t) => {

@@ -20,6 +20,7 @@ export function acquireOf(fingerprint: string, more: Partial<AcquireRequest> = {
     ttlMs: 60_000,
     onFailed: 'retry',
     onUnknown: 'refuse',
+    onCompleted: 'replay',
     ...more,
   }
 }

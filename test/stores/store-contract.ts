@@ -20,6 +20,7 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
   await t.test('acquiring', (t) => acquiring(t, store, peer))
   await t.test('fencing', (t) => fencing(t, store, peer))
   await t.test('leases', (t) => leases(t, store, peer))
+  await t.test('generations', (t) => generations(t, store, peer))
   await t.test('settling and replaying', (t) => settling(t, store, peer))
   await t.test('expiry', (t) => expiry(t, store))
   await t.test('watching', (t) => watching(t, store, peer))
@@ -134,6 +135,56 @@ async function acquiring(t: Test, store: Store, peer: Store): Promise<void> {
     await store.settle(settleOf(first, 'completed'))
     for (let n = 0; n < 3; n++) await store.acquire(acquireOf(first.fingerprint))
     t.equal((await store.read(first.fingerprint))?.duplicates, 6)
+  })
+}
+
+async function generations(t: Test, store: Store, peer: Store): Promise<void> {
+  t.test('G10: a first try that meets a result begins a new generation', async (t) => {
+    const first = acquireOf(newFingerprint())
+    await store.acquire(first)
+    await store.acquire(acquireOf(first.fingerprint))
+    await store.settle(settleOf(first, 'completed', { response: responseOf('first') }))
+    const before = await store.read(first.fingerprint)
+    const anew = acquireOf(first.fingerprint, { onCompleted: 'execute', owner: 'owner-1' })
+    const granted = { kind: 'acquired', attempt: 2, after: 'completed' }
+    t.same(await peer.acquire(anew), granted)
+    t.same(await store.acquire(anew), granted, 'G2: its own echo')
+    const record = await store.read(first.fingerprint)
+    t.match(record, { status: 'processing', attempt: 2, duplicates: 0, executionId: anew.executionId, response: undefined })
+    t.ok(record !== undefined && before !== undefined && record.createdAt >= before.updatedAt, 'its ttl is its own')
+    t.equal(await store.settle(settleOf(first, 'failed')), 'stale')
+    t.equal((await store.acquire(acquireOf(first.fingerprint, { onCompleted: 'execute' }))).kind, 'in_flight')
+    await store.settle(settleOf(anew, 'completed', { response: responseOf('second') }))
+    const replayed = await peer.acquire(acquireOf(first.fingerprint))
+    t.equal(replayed.kind === 'completed' ? replayed.response.body.toString() : '', 'second')
+  })
+
+  t.test('G10: of 50 concurrent first tries one executes', async (t) => {
+    const first = acquireOf(newFingerprint())
+    await store.acquire(first)
+    await store.settle(settleOf(first, 'completed'))
+    const tries = Array.from({ length: 50 }, (_, n) =>
+      (n % 2 ? store : peer).acquire(acquireOf(first.fingerprint, { onCompleted: 'execute' })),
+    )
+    const claims = await Promise.all(tries)
+    t.same(
+      claims.filter(({ kind }) => kind === 'acquired'),
+      [{ kind: 'acquired', attempt: 2, after: 'completed' }],
+    )
+    t.equal(claims.filter(({ kind }) => kind === 'in_flight').length, 49)
+  })
+
+  t.test('G10: another digest, a failure and an unknown outcome are what they are for any other', async (t) => {
+    const first = acquireOf(newFingerprint())
+    const anew = () => acquireOf(first.fingerprint, { onCompleted: 'execute' })
+    await store.acquire(first)
+    await store.settle(settleOf(first, 'unknown'))
+    t.equal((await store.acquire(anew())).kind, 'unknown')
+    await store.settle(settleOf(first, 'failed'))
+    const second = anew()
+    t.match(await store.acquire(second), { kind: 'acquired', attempt: 2, after: 'failed' })
+    await store.settle(settleOf(second, 'completed'))
+    t.equal((await store.acquire({ ...anew(), digest: 'digest-2' })).kind, 'key_reused')
   })
 }
 

@@ -8,7 +8,8 @@ const MOST_PENDING = 10_000
 /** Informational: what a killed process had not yet written is lost, and other processes see it a second late. */
 export class DuplicateCounts {
   readonly #environment: Environment
-  readonly #pending = new Map<string, number>()
+  /** A record's birth tells its generation: duplicates of an earlier one are not those of the next. */
+  readonly #pending = new Map<string, { readonly createdAt: number; readonly count: number }>()
   readonly #timer: NodeJS.Timeout
 
   constructor(environment: Environment) {
@@ -16,22 +17,23 @@ export class DuplicateCounts {
     this.#timer = setInterval(() => void this.flush(), FLUSH_EVERY_MS).unref()
   }
 
-  add(fingerprint: string): void {
-    this.#pending.set(fingerprint, this.pending(fingerprint) + 1)
+  add(fingerprint: string, createdAt: number): void {
+    this.#pending.set(fingerprint, { createdAt, count: this.pending(fingerprint, createdAt) + 1 })
     if (this.#pending.size === MOST_PENDING) void this.flush()
   }
 
-  pending(fingerprint: string): number {
-    return this.#pending.get(fingerprint) ?? 0
+  pending(fingerprint: string, createdAt: number): number {
+    const pending = this.#pending.get(fingerprint)
+    return pending?.createdAt === createdAt ? pending.count : 0
   }
 
   async flush(): Promise<void> {
     if (this.#pending.size === 0) return
     const { records } = this.#environment
     const write = (): void => {
-      for (const [fingerprint, count] of this.#pending) {
+      for (const [fingerprint, { createdAt, count }] of this.#pending) {
         const record = records.get(fingerprint)
-        if (record !== undefined) inTransaction(records.put(fingerprint, { ...record, duplicates: record.duplicates + count }))
+        if (record?.createdAt === createdAt) inTransaction(records.put(fingerprint, { ...record, duplicates: record.duplicates + count }))
       }
       this.#pending.clear()
     }

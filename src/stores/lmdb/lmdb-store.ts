@@ -139,7 +139,7 @@ export class LmdbStore implements Store {
 
   #refuse(refusal: Refusal, request: AcquireRequest, record: LmdbRecord, now: number): Claim {
     const { fingerprint } = request
-    if (isDuplicate(record, request, refusal)) this.#duplicates.add(fingerprint)
+    if (isDuplicate(record, request, refusal)) this.#duplicates.add(fingerprint, record.createdAt)
     const body = refusal === 'completed' || refusal === 'failed' ? this.#body(fingerprint) : NO_BODY
     return refusalClaim(refusal, { view: this.#view(fingerprint, record, now), digestFields: record.digestFields, body })
   }
@@ -157,7 +157,7 @@ export class LmdbStore implements Store {
   }
 
   #view(fingerprint: string, record: LmdbRecord, now: number): RecordView {
-    const duplicates = record.duplicates + this.#duplicates.pending(fingerprint)
+    const duplicates = record.duplicates + this.#duplicates.pending(fingerprint, record.createdAt)
     return viewOf(fingerprint, { ...record, duplicates }, now)
   }
 

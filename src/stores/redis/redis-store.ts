@@ -44,8 +44,8 @@ export class RedisStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown } = request
-    const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown]
+    const { fingerprint, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
+    const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
     return readClaim(await this.#connection.script('acquire', acquireScript, recordKeys(fingerprint), args), request)
   }
 

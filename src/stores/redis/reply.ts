@@ -28,7 +28,11 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
   const kind = text(word)
   switch (kind) {
     case 'acquired':
-      return { kind, attempt: Number(text(second)), after: oneOf(text(third), ['none', 'failed', 'unknown'] satisfies Granted['after'][]) }
+      return {
+        kind,
+        attempt: Number(text(second)),
+        after: oneOf(text(third), ['none', 'failed', 'unknown', 'completed'] satisfies Granted['after'][]),
+      }
     case 'in_flight':
     case 'completed':
     case 'failed':

@@ -3,6 +3,7 @@
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
+--       8 onCompleted: 'replay' | 'execute'
 -- Returns  {'acquired', attempt, after}
 --          {'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused', now, lease left in ms, {fields}, body or nil}
 --
@@ -60,8 +61,14 @@ end
 
 local function grant(attempt, after)
   if not claim() then return refuse('in_flight') end
-  if holder ~= execution then redis.call('HINCRBY', record, 'duplicates', 1) end
   local at = expires()
+  if after == 'completed' and holder ~= execution then
+    -- A new generation: nothing of the earlier one stays but its count of attempts.
+    redis.call('HDEL', record, 'duplicates')
+    redis.call('HSET', record, 'createdAt', digits(now), 'about', ARGV[3])
+  elseif holder ~= execution then
+    redis.call('HINCRBY', record, 'duplicates', 1)
+  end
   redis.call('HDEL', record, 'head', 'body')
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'attempt', attempt, 'after', after,
     'startedAt', digits(now), 'updatedAt', digits(now), 'expiresAt', at)
@@ -72,7 +79,9 @@ end
 local attempt = fields[8] or '1'
 if status == 'processing' and holder == execution then return grant(attempt, fields[12] or 'none') end
 if kept_digest ~= digest then return refuse('key_reused') end
-if status == 'completed' then return refuse('completed', redis.call('HGET', record, 'body')) end
+if status == 'completed' and ARGV[8] == 'replay' then
+  return refuse('completed', redis.call('HGET', record, 'body'))
+end
 if status == 'processing' then
   if redis.call('EXISTS', lease) == 1 then return refuse('in_flight') end
   status = 'unknown'

@@ -1,0 +1,52 @@
+// The steps of a part, compiled into one.
+import type { StepSetting } from '../../config/step-schema.ts'
+import { email, sha256, url } from './address-steps.ts'
+import { omit, pick, set, sort } from './list-steps.ts'
+import { integer, number, rounded } from './number-steps.ts'
+import { plugin } from './plugins.ts'
+import type { Step } from './step.ts'
+import { absentIf, collapseSpace, extract, lower, mapTo, matchTo, nfc, nfkc, string, trim, upper } from './text-steps.ts'
+import { date, timeWindow } from './time-steps.ts'
+import { NO_TOOLS, type StepTools } from './tools.ts'
+
+const WORDS: Readonly<Record<Extract<StepSetting, string>, Step>> = {
+  trim,
+  lower,
+  upper,
+  nfc,
+  nfkc,
+  collapseSpace,
+  integer,
+  number,
+  string,
+  sha256,
+  url,
+  email,
+  sort,
+  set,
+}
+
+/** Undefined where there is nothing to do. */
+export function compileSteps(settings: readonly StepSetting[] | undefined, tools: StepTools = NO_TOOLS): Step | undefined {
+  if (settings === undefined || settings.length === 0) return undefined
+  const steps = settings.map((setting) => (typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools)))
+  return (values, context) => steps.reduce((left, step) => (left.length === 0 ? left : step(left, context)), values)
+}
+
+function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools): Step {
+  if (setting.number !== undefined) return rounded(setting.number.round)
+  if (setting.pick !== undefined) return pick(setting.pick)
+  if (setting.omit !== undefined) return omit(setting.omit)
+  if (setting.map !== undefined) return mapTo(setting.map)
+  if (setting.match !== undefined) return matchTo(setting.match)
+  if (setting.regex !== undefined) return extract(setting.regex)
+  if (setting.absentIf !== undefined) return absentIf(setting.absentIf)
+  if (setting.window !== undefined) return timeWindow(setting.window)
+  if (setting.date !== undefined) return date(setting.date, needed(tools.dates, 'date'))
+  return plugin(needed(tools.plugins.get(setting.plugin ?? ''), 'plugin'))
+}
+
+function needed<T>(tool: T | undefined, step: string): T {
+  if (tool === undefined) throw new Error(`what the step "${step}" needs was not loaded`)
+  return tool
+}

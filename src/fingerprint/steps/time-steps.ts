@@ -1,0 +1,37 @@
+// Steps on times: dates in words, and windows of a time field that a client sends.
+import type { DateSetting } from '../../config/step-schema.ts'
+import { dateReader, type DateTools } from '../dates/read-date.ts'
+import { ExactNumber, decimalParts } from '../decimal.ts'
+import type { CanonicalValue } from '../canonical.ts'
+import { onEach, shortText, type Step } from './step.ts'
+
+export function date(setting: DateSetting, tools: DateTools): Step {
+  const read = dateReader(setting, tools)
+  return onEach((value, { receivedAt }) => (typeof value === 'string' ? read(shortText(value, 'date'), receivedAt) : undefined))
+}
+
+/** Later than any second count of these centuries, earlier than its milliseconds. */
+const FIRST_MILLISECOND_COUNT = 100_000_000_000
+
+/** The number of the window that holds the time: RFC 3339 with an offset, or seconds or milliseconds since 1970. */
+export function timeWindow(lengthMs: number): Step {
+  return onEach((value) => {
+    const milliseconds = epochMilliseconds(value)
+    return milliseconds === undefined ? undefined : Math.floor(milliseconds / lengthMs)
+  })
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+function epochMilliseconds(value: CanonicalValue): number | undefined {
+  if (typeof value === 'number') return Math.abs(value) < FIRST_MILLISECOND_COUNT ? value * 1000 : value
+  if (value instanceof ExactNumber) {
+    const { digits, exponent } = decimalParts(value)
+    return digits.length > 40 || exponent > 40n || exponent < -40n ? undefined : epochMilliseconds(Number(value.text))
+  }
+  if (typeof value !== 'string') return undefined
+  const text = shortText(value, 'window').trim()
+  if (/^\d{1,17}(?:\.\d{1,9})?$/.test(text)) return epochMilliseconds(Number(text))
+  const parsed = INSTANT.test(text) ? Date.parse(text.replace(' ', 'T').toUpperCase()) : Number.NaN
+  return Number.isNaN(parsed) ? undefined : parsed
+}

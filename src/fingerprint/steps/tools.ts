@@ -1,0 +1,25 @@
+// What steps need that must be loaded before the first request: the libraries for dates, and plugins.
+import type { RuleConfig } from '../../config/gateway-config.ts'
+import type { StepSetting } from '../../config/step-schema.ts'
+import { loadDateTools, type DateTools } from '../dates/read-date.ts'
+import { loadPlugin, type Plugin } from './plugins.ts'
+
+export interface StepTools {
+  readonly dates: DateTools | undefined
+  /** By file, as the configuration names it. */
+  readonly plugins: ReadonlyMap<string, Plugin>
+}
+
+export const NO_TOOLS: StepTools = { dates: undefined, plugins: new Map() }
+
+/** Loads what these rules use, and nothing else. */
+export async function loadStepTools(rules: readonly RuleConfig[]): Promise<StepTools> {
+  const steps = rules.flatMap(stepsOf).filter((step) => typeof step !== 'string')
+  const files = new Set(steps.flatMap(({ plugin }) => (plugin === undefined ? [] : [plugin])))
+  const plugins = await Promise.all([...files].map(async (file) => [file, await loadPlugin(file)] as const))
+  return { dates: steps.some(({ date }) => date !== undefined) ? await loadDateTools() : undefined, plugins: new Map(plugins) }
+}
+
+function stepsOf(rule: RuleConfig): StepSetting[] {
+  return Object.values(rule.fingerprint).flatMap((part) => (typeof part === 'string' || 'value' in part ? [] : (part.apply ?? [])))
+}
