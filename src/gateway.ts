@@ -48,9 +48,16 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
   }
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
   const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })
-  await secret.tryOnce()
-  const adminUrl = await admin.listen({ ...config.admin })
-  const url = await traffic.listen({ ...config.listen })
+  try {
+    await secret.tryOnce()
+    const adminUrl = await admin.listen({ ...config.admin })
+    const url = await traffic.listen({ ...config.listen })
+    return { url, adminUrl, close }
+  } catch (error) {
+    // A port that is taken: what is open already would keep the process from ending.
+    await close()
+    throw error
+  }
 
   async function close(): Promise<void> {
     draining = true
@@ -66,7 +73,6 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     secret.stop()
     await store.close()
   }
-  return { url, adminUrl, close }
 }
 
 /** The keys, as soon as the store (or the configuration) has given the secret. */

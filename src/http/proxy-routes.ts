@@ -72,7 +72,8 @@ export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Prom
   } catch (error) {
     // A fault of the gateway's own: the client must not wait for an answer that will not come.
     proxy.log.error({ err: error, method: raw.method, path: exchange.target.path }, 'request failed')
-    exchange.client.break()
+    if (response.headersSent) exchange.client.break()
+    else exchange.sendProblem(problem('internal-error', 'The gateway failed; its log says why. The same request may be sent again.'))
     return
   }
   // The query and the headers stay out of the log: they carry keys and tokens.

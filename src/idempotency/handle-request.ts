@@ -10,7 +10,6 @@ import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import { persist, takeBackClaim } from './persist.ts'
 import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored } from './refuse.ts'
-
 import { waitForTurn } from './wait.ts'
 
 export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {

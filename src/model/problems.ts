@@ -27,6 +27,7 @@ export const PROBLEMS = {
   'body-unsupported': { status: 415, title: 'A body of this type has no fields', retry: 'never' },
   'key-reused': { status: 422, title: 'The key was used for something else', retry: 'new-key' },
   'in-flight': { status: 425, title: 'The same request is still being executed', retry: 'same-key' },
+  'internal-error': { status: 500, title: 'The gateway itself failed', retry: 'same-key' },
   'upstream-unreachable': { status: 502, title: 'The upstream could not be reached', retry: 'same-key' },
   'upstream-broken': { status: 502, title: 'The upstream broke off', retry: 'never' },
   'store-unavailable': { status: 503, title: 'The store is out of reach', retry: 'same-key' },

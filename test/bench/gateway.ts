@@ -20,17 +20,18 @@ const folder = mkdtempSync(join(tmpdir(), 'oncegate-bench-'))
 /** The gateway has one core to itself; load, upstream and Redis share the other. */
 const [GATEWAY_CORE, OTHER_CORE] = availableParallelism() > 1 ? ['0', '1'] : ['0', '0']
 
-async function node(core: string, args: string[]): Promise<{ url: string }> {
+function node(core: string, args: string[]): Promise<{ url: string }> {
   const child = spawn('taskset', ['-c', core, process.execPath, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const said = JSON.parse(line) as { url?: string; listen?: string }
-    const url = said.url ?? said.listen
-    if (url === undefined) continue
-    child.stdout!.resume()
-    return { url }
-  }
-  throw new Error(`no address from ${args.join(' ')}`)
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`no address from ${args.join(' ')}`)))
+    // Read to the end: a log that nobody takes would slow down whoever writes it.
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      const said = line.includes('"listen') || line.startsWith('{"url"') ? (JSON.parse(line) as { url?: string; listen?: string }) : {}
+      const url = said.url ?? said.listen
+      if (url !== undefined) resolve({ url })
+    })
+  })
 }
 
 function gateway(upstream: string, store: string): Promise<{ url: string }> {
