@@ -8,17 +8,28 @@ export interface LiveExecution {
   readonly settled: Promise<void>
 }
 
+interface Entry {
+  readonly execution: LiveExecution
+  /** Where it stands in the list. */
+  at: number
+}
+
+/**
+ * A list that closes its gaps with its last entry. A Set would do the same, but grows and shrinks by copying its table, and
+ * the tables it leaves behind keep what was in them from the young generation's collector: whole answers, thousands of them.
+ */
 export class LiveExecutions {
-  readonly #live = new Set<LiveExecution>()
+  readonly #live: Entry[] = []
   #over = false
 
   get size(): number {
-    return this.#live.size
+    return this.#live.length
   }
 
   add(execution: LiveExecution): void {
-    this.#live.add(execution)
-    void execution.settled.then(() => this.#live.delete(execution))
+    const entry = { execution, at: this.#live.length }
+    this.#live.push(entry)
+    void execution.settled.then(() => this.#remove(entry))
     if (this.#over) execution.giveUp()
   }
 
@@ -29,12 +40,19 @@ export class LiveExecutions {
   async drain(graceMs: number, options: { also: PromiseLike<unknown>; lastMs: number }): Promise<void> {
     await within(graceMs, Promise.all([this.#allSettled(), options.also]))
     this.#over = true
-    for (const execution of this.#live) execution.giveUp()
+    for (const { execution } of [...this.#live]) execution.giveUp()
     await within(options.lastMs, this.#allSettled())
   }
 
+  #remove(entry: Entry): void {
+    const last = this.#live.pop()
+    if (last === undefined || last === entry) return
+    this.#live[entry.at] = last
+    last.at = entry.at
+  }
+
   async #allSettled(): Promise<void> {
-    while (this.#live.size > 0) await Promise.all([...this.#live].map((execution) => execution.settled))
+    while (this.#live.length > 0) await Promise.all(this.#live.map(({ execution }) => execution.settled))
   }
 }
 

@@ -1,5 +1,5 @@
 // Records one upstream answer as it comes: the bytes up to a limit, their hash to the end.
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, hash, type Hash } from 'node:crypto'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -33,7 +33,8 @@ export class ResponseLog {
   close(status: number, headers: HeaderList): StoredResponse {
     const body =
       this.#chunks.length === 1 ? this.#chunks[0]! : this.#chunks.length === 0 ? NOTHING : Buffer.concat(this.#chunks, this.#bytes)
-    const bodyHash = (this.#hash ?? createHash('sha256').update(body)).digest('hex')
+    // In one call: a Hash object for each answer would cost more than the hashing.
+    const bodyHash = this.#hash === undefined ? hash('sha256', body, 'hex') : this.#hash.digest('hex')
     return { head: { status, headers, bodyHash, bodyBytes: this.#bytes, bodyStored: !this.overflowed }, body }
   }
 
