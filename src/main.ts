@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { check } from './cli/check.ts'
 import { demo } from './cli/demo.ts'
+import { explain } from './cli/explain.ts'
 import { start } from './cli/start.ts'
 
 const version = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
@@ -30,6 +31,18 @@ program
   .description('check a configuration file and show every mistake')
   .argument('<file>', 'configuration file (YAML)')
   .action((file: string) => void (process.exitCode = check(file, process.env, process.stdout)))
+
+program
+  .command('explain')
+  .description('show how a request would be identified: its rule, parts, owner, fingerprint and digest; nothing is sent')
+  .argument('<url>', 'URL or path of the request')
+  .requiredOption('--config <file>', 'configuration file (YAML)')
+  .option('-X, --request <method>', 'method (default: POST with a body, else GET)')
+  .option('-H, --header <line>', "header, 'Name: value'; once for each", (line: string, lines: string[]) => [...lines, line], [])
+  .option('-d, --data <body>', 'body, or @file')
+  .option('--ip <address>', "the client's address", '127.0.0.1')
+  .option('--json', 'as JSON')
+  .action(async (url: string, options) => void (process.exitCode = await explain(url, options, { env: process.env, out: process.stdout })))
 
 program
   .command('demo')

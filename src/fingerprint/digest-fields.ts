@@ -92,6 +92,11 @@ export function differingFields(stored: string, now: string): string[] {
   return (sure.length > 0 ? sure : guessed).toSorted()
 }
 
+/** The fields that are told apart: what a 422 could name. */
+export function fieldNames(digestFields: string): string[] {
+  return [...readFields(digestFields).keys()]
+}
+
 function ancestors(fields: ReadonlyMap<string, string>): string[] {
   return [...fields.keys()].flatMap(ancestorsOf)
 }

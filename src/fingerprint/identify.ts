@@ -12,6 +12,7 @@ import { Refusal } from './refusal.ts'
 import { RequestContext, type Params } from './request-context.ts'
 import { asText } from './steps/text-steps.ts'
 import type { RequestParts } from './request-parts.ts'
+import type { Watch } from './watch.ts'
 
 /** What the request was matched by; see `compileRoutes`. */
 export interface PathMatch {
@@ -31,19 +32,25 @@ const VERSION = 'v1:'
 
 const NO_DIGEST = { digest: '', digestFields: '' }
 
-export function identify(rule: Rule, request: RequestParts, match: PathMatch, keys: FingerprintKeys): Identified {
+export function identify(rule: Rule, request: RequestParts, match: PathMatch, keys: FingerprintKeys, watch?: Watch): Identified {
   try {
-    return derive(rule, new RequestContext(request, match.params, match.context), match, keys)
+    return derive(rule, new RequestContext(request, match.params, match.context), match, { keys, watch })
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', problem: error.problem }
     throw error
   }
 }
 
-function derive(rule: Rule, context: RequestContext, match: PathMatch, keys: FingerprintKeys): Identified {
-  const read = readParts(rule, context)
+function derive(
+  rule: Rule,
+  context: RequestContext,
+  match: PathMatch,
+  { keys, watch }: { keys: FingerprintKeys; watch: Watch | undefined },
+): Identified {
+  const read = readParts(rule, context, watch)
   if (read === undefined) return { kind: 'unguarded', reason: 'part-missing' }
   const owner = readOwner(rule, context)
+  watch?.owner(owner.kind, owner.kind === 'known' ? owner.source : undefined)
   const tag = tagOf(owner, read.clientKey, keys)
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
   const { fingerprint, recordKey } = issue(encodeFact(rule, context.request, match, owner, read.parts), keys)
@@ -72,11 +79,12 @@ interface ReadParts {
 }
 
 /** Undefined where something is missing without which the rule lets the request pass. */
-function readParts(rule: Rule, context: RequestContext): ReadParts | undefined {
+function readParts(rule: Rule, context: RequestContext, watch: Watch | undefined): ReadParts | undefined {
   const parts: [string, string][] = []
   let clientKey: string | undefined
   for (const part of rule.parts) {
-    const value = readPart(part, context)
+    const value = readPart(part, context, watch)
+    watch?.part(part.name, value?.canonical, value?.source)
     if (value === undefined) {
       if (rule.config.onMissing === 'refuse') throw missing(part)
       if (rule.config.onMissing === 'pass') return undefined

@@ -15,14 +15,14 @@ export type Owner =
   | { readonly kind: 'none' }
   | { readonly kind: 'absent' }
   /** `canonical` names the source too: what one header says is not what another says. */
-  | { readonly kind: 'known'; readonly canonical: string }
+  | { readonly kind: 'known'; readonly source: string; readonly canonical: string }
 
 export function readOwner(rule: Rule, context: RequestContext): Owner {
   if (rule.owner === 'none') return { kind: 'none' }
   for (const { text, selector, select } of rule.owner) {
     // A subject is one issuer's word for somebody (RFC 7519 section 4.1.2).
     const values = selector.source === 'jwt' ? ofIssuer(select(context), context) : select(context)
-    if (values.some(saysSomething)) return { kind: 'known', canonical: encodeString(text) + encodeList(values) }
+    if (values.some(saysSomething)) return { kind: 'known', source: text, canonical: encodeString(text) + encodeList(values) }
   }
   return { kind: 'absent' }
 }

@@ -7,9 +7,10 @@ import type { RequestContext } from './request-context.ts'
 import type { CompiledSelector } from './select.ts'
 import { compileSource, compileSources, type Source } from './sources.ts'
 import { compileSteps } from './steps/compile-steps.ts'
-import type { Step } from './steps/step.ts'
+import type { Steps } from './steps/step.ts'
 import { asText } from './steps/text-steps.ts'
 import type { StepTools } from './steps/tools.ts'
+import type { Watch } from './watch.ts'
 
 /** The part with this name is the client's own idempotency key. */
 export const KEY_PART = 'key'
@@ -21,7 +22,7 @@ export interface CompiledPart {
   /** All that the sources read. */
   readonly selectors: readonly CompiledSelector[]
   /** Brings what a selector found into the form that counts; undefined: as it is. */
-  readonly steps: Step | undefined
+  readonly steps: Steps | undefined
   readonly optional: boolean
   /** Canonical form of what stands in where nothing is present: the constant or the default. */
   readonly fallback: string | undefined
@@ -61,15 +62,16 @@ function reading(sources: readonly Source[]): Pick<CompiledPart, 'sources' | 'se
 }
 
 /** What the request says for this part; undefined where a required part is missing. */
-export function readPart(part: CompiledPart, context: RequestContext): PartValue | undefined {
+export function readPart(part: CompiledPart, context: RequestContext, watch?: Watch): PartValue | undefined {
   for (const source of part.sources) {
     const values = source.select(context)
+    watch?.source(part.name, source, values)
     const value =
       values.length === 0
         ? undefined
         : part.name === KEY_PART
-          ? readKey(part, values, context, source.text)
-          : readValues(part, values, context)
+          ? readKey(part, values, { context, selector: source.text, watch })
+          : readValues(part, values, context, watch)
     if (value !== undefined) return { ...value, source: source.text }
   }
   if (part.fallback !== undefined) return { canonical: part.fallback, sent: false }
@@ -77,8 +79,13 @@ export function readPart(part: CompiledPart, context: RequestContext): PartValue
 }
 
 /** Undefined where the steps leave nothing: the next source may stand in. */
-function readValues({ steps }: CompiledPart, values: readonly CanonicalValue[], context: RequestContext): PartValue | undefined {
-  const counted = steps === undefined ? values : steps(values, context.request)
+function readValues(
+  { steps }: CompiledPart,
+  values: readonly CanonicalValue[],
+  context: RequestContext,
+  watch: Watch | undefined,
+): PartValue | undefined {
+  const counted = steps === undefined ? values : steps(values, context.request, watch)
   return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true }
 }
 
@@ -86,14 +93,13 @@ function readValues({ steps }: CompiledPart, values: readonly CanonicalValue[], 
 function readKey(
   { steps }: CompiledPart,
   values: readonly CanonicalValue[],
-  context: RequestContext,
-  selector: string,
+  { context, selector, watch }: { context: RequestContext; selector: string; watch: Watch | undefined },
 ): PartValue | undefined {
   const sent = readClientKey(values, selector)
   // A header's quotes are spelling; a number stays apart from the text with its digits.
   const read = typeof values[0] === 'string' ? [sent] : values
   if (steps === undefined) return { canonical: encodeList(read), sent: true, clientKey: sent }
-  const counted = steps(read, context.request)
+  const counted = steps(read, context.request, watch)
   const [key] = counted
   if (key === undefined) return undefined
   // All spellings of one key are one key to the upstream too.

@@ -4,7 +4,7 @@ import { email, sha256, url } from './address-steps.ts'
 import { omit, pick, set, sort } from './list-steps.ts'
 import { integer, number, rounded } from './number-steps.ts'
 import { plugin } from './plugins.ts'
-import type { Step } from './step.ts'
+import type { Step, Steps } from './step.ts'
 import { absentIf, collapseSpace, extract, lower, mapTo, matchTo, nfc, nfkc, string, trim, upper } from './text-steps.ts'
 import { date, timeWindow } from './time-steps.ts'
 import { NO_TOOLS, type StepTools } from './tools.ts'
@@ -27,10 +27,27 @@ const WORDS: Readonly<Record<Extract<StepSetting, string>, Step>> = {
 }
 
 /** Undefined where there is nothing to do. */
-export function compileSteps(settings: readonly StepSetting[] | undefined, tools: StepTools = NO_TOOLS): Step | undefined {
+export function compileSteps(settings: readonly StepSetting[] | undefined, tools: StepTools = NO_TOOLS): Steps | undefined {
   if (settings === undefined || settings.length === 0) return undefined
-  const steps = settings.map((setting) => (typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools)))
-  return (values, context) => steps.reduce((left, step) => (left.length === 0 ? left : step(left, context)), values)
+  const steps = settings.map((setting) => ({
+    name: nameOf(setting),
+    step: typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools),
+  }))
+  return (values, context, watch) => {
+    let left = values
+    for (const { name, step } of steps) {
+      if (left.length === 0) return left
+      left = step(left, context)
+      watch?.step(name, left)
+    }
+    return left
+  }
+}
+
+/** A mapping has one key that is set: the step. */
+function nameOf(setting: StepSetting): string {
+  if (typeof setting === 'string') return setting
+  return Object.entries(setting).find(([, value]) => value !== undefined)?.[0] ?? 'step'
 }
 
 function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools): Step {

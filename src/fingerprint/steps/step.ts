@@ -2,12 +2,16 @@
 import type { CanonicalValue } from '../canonical.ts'
 import { isList } from '../canonical.ts'
 import { Refusal } from '../refusal.ts'
+import type { Watch } from '../watch.ts'
 
 export interface StepContext {
   readonly receivedAt: number
 }
 
 export type Step = (values: readonly CanonicalValue[], context: StepContext) => readonly CanonicalValue[]
+
+/** Several in a row. */
+export type Steps = (values: readonly CanonicalValue[], context: StepContext, watch?: Watch) => readonly CanonicalValue[]
 
 /** Characters that patterns, dates, addresses and numbers are looked for in: more is no such value, and would cost time. */
 export const MAX_TEXT = 8192

@@ -1,0 +1,157 @@
+// `oncegate explain` tells what identify does: rule, parts, owner, fingerprint, digest.
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { explain, type ExplainOptions } from '../../src/cli/explain.ts'
+import type { Explanation } from '../../src/fingerprint/explain.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'oncegate-'))
+const file = join(folder, 'gate.yaml')
+writeFileSync(
+  file,
+  `upstream: http://a
+secret: a secret for tests
+rules:
+  - { name: reads, match: { methods: [PUT] }, fingerprint: { a: ip } }
+  - { name: other, match: { path: /other }, fingerprint: { a: ip } }
+  - { name: sections, match: { path: /do, where: { body.kind: [section, chapter] } }, fingerprint: { a: body.a } }
+  - name: book
+    match: { path: /do }
+    owner: header.x-user
+    fingerprint:
+      action: { value: BOOK }
+      room: { from: [header.x-room, { select: body.room, trust: 0.5 }], apply: [trim, lower, { map: { small: 789 } }] }
+      note: { from: body.note, optional: true }
+    digest: [body]
+    digestIgnore: [body.trace]
+  - { name: last, match: { path: /* }, fingerprint: { key: header.idempotency-key } }
+`,
+)
+
+interface Run {
+  readonly code: number
+  readonly out: string
+}
+
+async function run(url: string, options: Partial<ExplainOptions> = {}): Promise<Run> {
+  let out = ''
+  const given = { config: file, header: ['X-User: u'], ip: '127.0.0.1', ...options }
+  const code = await explain(url, given, { env: {}, out: { write: (text) => (out += text) } })
+  return { code, out }
+}
+
+async function json(url: string, options: Partial<ExplainOptions> = {}): Promise<Explanation & { note?: string }> {
+  const { code, out } = await run(url, { ...options, json: true })
+  t.equal(code, 0)
+  return JSON.parse(out) as Explanation & { note?: string }
+}
+
+const BOOK = '{"kind":"room","room":" Small ","trace":1}'
+
+t.test('the rule, and why the others do not guard it', async (t) => {
+  const { rules, rule, outcome } = await json('http://api.test/do', { data: BOOK })
+  t.equal(outcome, 'guarded')
+  t.equal(rule, 'book')
+  t.same(
+    rules.map(({ verdict }) => verdict),
+    ['method', 'path', 'where', 'guards', 'later'],
+  )
+  t.same(rules[2]?.conditions, [{ selector: 'body.kind', wanted: ['section', 'chapter'], found: ['room'] }])
+})
+
+t.test('each part: sources tried, trust, raw value, every step, canonical', async (t) => {
+  const { parts } = await json('/do', { data: BOOK })
+  t.same(
+    parts.map(({ name, source }) => [name, source]),
+    [
+      ['action', null],
+      ['note', null],
+      ['room', 'body.room'],
+    ],
+  )
+  t.same(parts[2], {
+    name: 'room',
+    tried: [
+      { selector: 'header.x-room', trust: 1, raw: [], steps: [] },
+      {
+        selector: 'body.room',
+        trust: 0.5,
+        raw: [' Small '],
+        steps: [
+          { step: 'trim', values: ['Small'] },
+          { step: 'lower', values: ['small'] },
+          { step: 'map', values: [789] },
+        ],
+      },
+    ],
+    source: 'body.room',
+    canonical: 'l1:n789;',
+  })
+})
+
+t.test('owner, fingerprint, digest and the names of its fields, as the gateway makes them', async (t) => {
+  const one = await json('/do', { data: BOOK })
+  const other = await json('/do', { data: '{"trace":2,"room":"small","kind":"room"}' })
+  t.match(one.fingerprint, /^[\w-]{44}$/)
+  t.equal(other.fingerprint, one.fingerprint)
+  t.same(one.digestFields, ['/kind', '/room'])
+  t.not(other.digest, one.digest)
+  t.match(one.owner, { kind: 'known', source: 'header.x-user', tag: /^[\w-]{32}$/ })
+  t.equal(one.note, undefined)
+})
+
+t.test('as text', async (t) => {
+  const { code, out } = await run('/do', { data: BOOK })
+  t.equal(code, 0)
+  t.match(out, /^guarded by "book"$/m)
+  t.match(out, /^ {4}sections: body\.kind is "room", not "section" or "chapter"$/m)
+  t.match(out, /^ {4}body\.room \(trust 0\.5\) {2}" Small "$/m)
+  t.match(out, /^fields {7}\/kind, \/room$/m)
+})
+
+t.test('refused, unguarded and unmatched requests are explained too', async (t) => {
+  t.match(await json('/do', { data: '{"a":1,"a":2}' }), { outcome: 'refused', problem: { name: 'body-invalid', status: 400 } })
+  const twice = await json('/x', { request: 'POST', header: ['Idempotency-Key: a', 'Idempotency-Key: b'] })
+  t.match(twice, { outcome: 'refused', problem: { name: 'key-invalid' }, parts: [{ name: 'key', tried: [{ raw: ['a', 'b'] }] }] })
+  t.match(await json('/x', { header: [] }), { outcome: 'unmatched', rule: null })
+  t.match(await json('/do', { data: BOOK, header: [] }), { outcome: 'unguarded', owner: { kind: 'absent' } })
+})
+
+t.test('a body from a file; a form where it does not look like JSON', async (t) => {
+  const body = join(folder, 'body')
+  writeFileSync(body, BOOK)
+  const { fingerprint } = await json('/do', { data: `@${body}` })
+  t.equal((await json('/do', { data: BOOK })).fingerprint, fingerprint)
+  t.equal((await json('/do', { data: 'room=+small' })).fingerprint, fingerprint)
+})
+
+t.test('without a secret it says that the fingerprint is not the deployment’s', async (t) => {
+  const open = join(folder, 'open.yaml')
+  writeFileSync(open, 'upstream: http://a\n')
+  const { out } = await run('/x', { config: open, request: 'POST', header: ['Idempotency-Key: a'] })
+  t.match(out, /^note: .*no secret/m)
+})
+
+t.test('a token that is not valid is refused only where a rule reads its claims', async (t) => {
+  const withJwt = join(folder, 'jwt.yaml')
+  writeFileSync(
+    withJwt,
+    `upstream: http://a
+jwt: { secret: "${'s'.repeat(32)}" }
+rules:
+  - { name: claims, match: { path: /claims }, owner: jwt.sub, fingerprint: { a: ip } }
+  - { name: plain, match: { path: /plain }, fingerprint: { a: ip } }
+`,
+  )
+  const options = { config: withJwt, request: 'POST', header: ['Authorization: Bearer no.to.ken'] }
+  t.match(await json('/claims', options), { outcome: 'refused', problem: { name: 'token-invalid', status: 401 } })
+  t.match(await json('/plain', options), { outcome: 'guarded' })
+})
+
+t.test('bad usage and bad configurations: exit 2', async (t) => {
+  t.match(await run('example.com/x'), { code: 2, out: /neither a URL nor a path/ })
+  t.match(await run('/x', { header: ['no header'] }), { code: 2, out: /is no header/ })
+  t.match(await run('/x', { data: '@/does/not/exist' }), { code: 2, out: /cannot be read/ })
+  t.match(await run('/x', { config: join(folder, 'none.yaml') }), { code: 2, out: /no such file/ })
+})
