@@ -4,8 +4,10 @@ import { covers, readPattern } from './path-patterns.ts'
 import { asMapping, asTexts } from './plain-values.ts'
 import { type RuleView } from './rule-view.ts'
 
-export function lintOrder(rules: readonly RuleView[]): Finding[] {
-  return [...lintNames(rules), ...rules.flatMap((rule, n) => lintReach(rule, rules.slice(0, n)))]
+/** An included rule that is never reached may be meant so: the file has its own for it. */
+export function lintOrder(rules: readonly RuleView[], ownRules: number): { mistakes: Finding[]; warnings: Finding[] } {
+  const hidden = rules.map((rule, n) => lintReach(rule, rules.slice(0, n)))
+  return { mistakes: [...lintNames(rules), ...hidden.slice(0, ownRules).flat()], warnings: hidden.slice(ownRules).flat() }
 }
 
 function lintNames(rules: readonly RuleView[]): Finding[] {

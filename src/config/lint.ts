@@ -12,18 +12,22 @@ export interface Lint {
   readonly warnings: readonly Finding[]
 }
 
-/** Looks at a document of which nothing is known to be right; what the shape check reports, it passes over. */
-export function lint(root: unknown): Lint {
+/**
+ * Looks at a document of which nothing is known to be right; what the shape check reports, it passes over.
+ * `ownRules`: how many of its rules are not included ones.
+ */
+export function lint(root: unknown, ownRules = Number.POSITIVE_INFINITY): Lint {
   const rules = viewRules(root)
   const fingerprints = rules.map((rule) => lintFingerprint(rule, valueAt(root, ['jwt']) !== undefined))
+  const order = lintOrder(rules, ownRules)
   return {
     mistakes: [
       ...lintAddresses(root),
-      ...lintOrder(rules),
+      ...order.mistakes,
       ...fingerprints.flatMap(({ mistakes }) => mistakes),
       ...rules.flatMap(lintOutcome),
     ],
-    warnings: [...warnOfStore(root), ...fingerprints.flatMap(({ warnings }) => warnings), ...rules.flatMap(warnOfTimes)],
+    warnings: [...warnOfStore(root), ...order.warnings, ...fingerprints.flatMap(({ warnings }) => warnings), ...rules.flatMap(warnOfTimes)],
   }
 }
 

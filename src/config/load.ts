@@ -3,12 +3,13 @@ import { buildConfig } from './build-config.ts'
 import { explainIssues } from './check-shape.ts'
 import { lintFiles, readConfigFile } from './config-files.ts'
 import type { GatewayConfig } from './gateway-config.ts'
+import { withIncludes, type ConfigSource } from './includes.ts'
 import { lint } from './lint.ts'
-import { ConfigError, showPlace, type Finding, type Mistake } from './mistakes.ts'
+import { ConfigError, showPlace, type Finding, type Mistake, type SourceTexts } from './mistakes.ts'
 import { isMapping } from './plain-values.ts'
 import { configSchema, type CheckedConfig } from './schema.ts'
 import type { Environment } from './variables.ts'
-import { readYaml, type YamlSource } from './yaml-source.ts'
+import { readYaml } from './yaml-source.ts'
 
 /** What flags say over the file. */
 export interface Overrides {
@@ -32,17 +33,18 @@ export interface LoadedConfig {
   readonly config: GatewayConfig
   /** Odd, but no reason not to start. */
   readonly warnings: readonly Mistake[]
-  /** The file's text, for the code frames of the warnings. */
-  readonly text: string
+  /** For the code frames of the warnings. */
+  readonly text: SourceTexts
 }
 
 /** Throws a ConfigError that holds every mistake. */
 export function loadConfig({ file, text: given, env, overrides = {} }: LoadOptions): LoadedConfig {
-  const text = given ?? (file === undefined ? '' : textOf(file))
-  const source = readYaml(text, file, env)
+  const own = given ?? (file === undefined ? '' : textOf(file))
+  const source = withIncludes(readYaml(own, file, env), own, file, env)
+  const { texts: text } = source
   if (source.broken) throw new ConfigError(source.mistakes, text)
   const { root, shape, checked } = checkShape(source, overrides)
-  const sense = lint(root)
+  const sense = lint(root, source.ownRules)
   const place = (findings: readonly Finding[]): Mistake[] =>
     inOrder(findings.map((finding) => locate(finding, source, { file, given, overrides })))
   const mistakes = place([...shape, ...lintUpstream(root), ...sense.mistakes, ...lintFiles(root, file)])
@@ -65,7 +67,7 @@ interface Shape {
 }
 
 /** A variable's value is read as YAML would, unless that does not fit and its text does: a secret of digits stays a secret. */
-function checkShape(source: YamlSource, overrides: Overrides): Shape {
+function checkShape(source: ConfigSource, overrides: Overrides): Shape {
   for (;;) {
     const root = withOverrides(source.read(), overrides)
     const result = configSchema.safeParse(root)
@@ -91,7 +93,7 @@ function lintUpstream(root: unknown): Finding[] {
 
 function locate(
   finding: Finding,
-  source: YamlSource,
+  source: ConfigSource,
   from: { file: string | undefined; given: string | undefined; overrides: Overrides },
 ): Mistake {
   const [key] = finding.place
@@ -101,16 +103,19 @@ function locate(
   return from.file === undefined && from.given === undefined ? { file: undefined, ...nowhere } : source.locate(finding)
 }
 
-function positionOf({ line, column }: Mistake): string {
-  return `${line}:${column}`
+function positionOf({ file, line, column }: Mistake): string {
+  return `${file ?? ''}:${line}:${column}`
 }
 
-/** By line, each once: a mistake in `defaults` or under an alias is met again in every rule that takes it. */
+/** By file and line, each once: a mistake in `defaults` or under an alias is met again in every rule that takes it. */
 function inOrder(mistakes: readonly Mistake[]): Mistake[] {
   const once = new Map<string, Mistake>()
   for (const mistake of mistakes) {
     const key = `${positionOf(mistake)} ${mistake.message}`
     if (!once.has(key)) once.set(key, mistake)
   }
-  return [...once.values()].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
+  const files = [...new Set(mistakes.map(({ file }) => file))]
+  return [...once.values()].toSorted(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
 }

@@ -25,13 +25,16 @@ export interface Mistake {
   readonly hint: string | undefined
 }
 
+/** What was read, by file; a text alone is that of every mistake. */
+export type SourceTexts = string | ReadonlyMap<string | undefined, string>
+
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly Mistake[]
-  /** The file's text, for the code frames. */
-  readonly text: string
+  /** For the code frames. */
+  readonly text: SourceTexts
 
-  constructor(mistakes: readonly Mistake[], text: string) {
+  constructor(mistakes: readonly Mistake[], text: SourceTexts) {
     super(formatMistakes(mistakes))
     this.mistakes = mistakes
     this.text = text
@@ -43,11 +46,10 @@ export function showPlace(place: Place): string {
 }
 
 /** `file:line:column: message`, the hint below it; with the file's text also the line itself. */
-export function formatMistakes(mistakes: readonly Mistake[], text?: string): string {
-  const lines = text?.split(/\r?\n/)
+export function formatMistakes(mistakes: readonly Mistake[], text: SourceTexts = ''): string {
   return mistakes
     .map((mistake) => {
-      const parts = [`${where(mistake)}${mistake.message}`, ...frame(mistake, lines)]
+      const parts = [`${where(mistake)}${mistake.message}`, ...frame(mistake, typeof text === 'string' ? text : text.get(mistake.file))]
       if (mistake.hint !== undefined) parts.push(`    hint: ${mistake.hint}`)
       return parts.join('\n')
     })
@@ -59,10 +61,10 @@ function where({ file, line, column, path }: Mistake): string {
   return file === undefined ? '' : `${file}: `
 }
 
-function frame({ line, column, path }: Mistake, lines: readonly string[] | undefined): string[] {
+function frame({ line, column, path }: Mistake, text: string | undefined): string[] {
   // These may hold passwords, and mistakes end up in logs.
   if (path === 'secret' || path === 'store' || path.startsWith('jwt')) return []
-  const source = line === undefined ? undefined : lines?.[line - 1]
+  const source = line === undefined ? undefined : text?.split(/\r?\n/)[line - 1]
   if (source === undefined || source.trim() === '' || source.length > 160 || column === undefined) return []
   return [`    ${source.replaceAll('\t', ' ')}`, `    ${' '.repeat(column - 1)}^`]
 }

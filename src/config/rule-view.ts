@@ -42,7 +42,7 @@ export function viewRules(root: unknown): RuleView[] {
   })
 }
 
-function overDefaults(own: Mapping, defaults: Mapping): Mapping {
+export function overDefaults(own: Mapping, defaults: Mapping): Mapping {
   const merged: Record<string, unknown> = { ...defaults, ...own }
   for (const setting of NESTED) {
     if (!isMapping(own[setting]) || !isMapping(defaults[setting])) continue

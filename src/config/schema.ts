@@ -212,6 +212,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Certificate and key files (PEM) of the traffic port'),
   shutdownGrace: value.duration('How long running executions may take to finish after SIGTERM', { least: '0ms' }).prefault('30s'),
+  include: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe("Files whose rules come after this file's own (from the folder of this file); they hold rules, and defaults for them"),
   defaults: z.strictObject(ruleSettings).prefault({}).describe('Settings for every rule that does not say otherwise'),
   rules: z
     .array(ruleSchema)
