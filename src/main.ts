@@ -42,7 +42,10 @@ program
   .option('-d, --data <body>', 'body, or @file')
   .option('--ip <address>', "the client's address", '127.0.0.1')
   .option('--json', 'as JSON')
-  .action(async (url: string, options) => void (process.exitCode = await explain(url, options, { env: process.env, out: process.stdout })))
+  .action(
+    async (url: string, options) =>
+      void (process.exitCode = await explain(url, options, { env: process.env, out: process.stdout, err: process.stderr })),
+  )
 
 program
   .command('demo')

@@ -17,7 +17,7 @@ export const KEY_PART = 'key'
 
 export interface CompiledPart {
   readonly name: string
-  /** The first that is present wins; empty for a constant. */
+  /** The first that is present wins; empty for a constant. Those below `minTrust` are not among them. */
   readonly sources: readonly Source[]
   /** All that the sources read. */
   readonly selectors: readonly CompiledSelector[]

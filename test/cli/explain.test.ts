@@ -1,7 +1,9 @@
 // `oncegate explain` tells what identify does: rule, parts, owner, fingerprint, digest.
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { explain, type ExplainOptions } from '../../src/cli/explain.ts'
 import type { Explanation } from '../../src/fingerprint/explain.ts'
@@ -32,13 +34,15 @@ rules:
 interface Run {
   readonly code: number
   readonly out: string
+  readonly err: string
 }
 
 async function run(url: string, options: Partial<ExplainOptions> = {}): Promise<Run> {
   let out = ''
+  let err = ''
   const given = { config: file, header: ['X-User: u'], ip: '127.0.0.1', ...options }
-  const code = await explain(url, given, { env: {}, out: { write: (text) => (out += text) } })
-  return { code, out }
+  const code = await explain(url, given, { env: {}, out: { write: (text) => (out += text) }, err: { write: (text) => (err += text) } })
+  return { code, out, err }
 }
 
 async function json(url: string, options: Partial<ExplainOptions> = {}): Promise<Explanation & { note?: string }> {
@@ -149,9 +153,22 @@ rules:
   t.match(await json('/plain', options), { outcome: 'guarded' })
 })
 
+t.test("the gateway's own pages", async (t) => {
+  t.match((await json('/status/abc')).note, /answers by itself/)
+})
+
+t.test('the command, with flags as curl has them', async (t) => {
+  const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+  const command = (...args: string[]) => spawnSync(process.execPath, [main, 'explain', ...args], { encoding: 'utf8' })
+  const { status, stdout } = command('--config', file, '-X', 'POST', '-H', 'X-User: u', '-H', 'X-Room: 7', '-d', BOOK, '--json', '/do')
+  t.equal(status, 0)
+  t.match(JSON.parse(stdout), { rule: 'book', parts: [{}, {}, { source: 'header.x-room', canonical: 'l1:s1:7' }] })
+  t.equal(command('/do').status, 2)
+})
+
 t.test('bad usage and bad configurations: exit 2', async (t) => {
-  t.match(await run('example.com/x'), { code: 2, out: /neither a URL nor a path/ })
-  t.match(await run('/x', { header: ['no header'] }), { code: 2, out: /is no header/ })
-  t.match(await run('/x', { data: '@/does/not/exist' }), { code: 2, out: /cannot be read/ })
-  t.match(await run('/x', { config: join(folder, 'none.yaml') }), { code: 2, out: /no such file/ })
+  t.match(await run('example.com/x'), { code: 2, out: '', err: /neither a URL nor a path/ })
+  t.match(await run('/x', { header: ['no header'] }), { code: 2, out: '', err: /is no header/ })
+  t.match(await run('/x', { data: '@/does/not/exist' }), { code: 2, out: '', err: /cannot be read/ })
+  t.match(await run('/x', { config: join(folder, 'none.yaml') }), { code: 2, out: '', err: /no such file/ })
 })
