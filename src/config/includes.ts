@@ -61,7 +61,10 @@ function merged(main: YamlSource, included: readonly Included[]): Pick<YamlSourc
     read: () => {
       const root = main.read()
       const rules = included.flatMap(({ source, file }) => rulesOf(source).map((rule) => withFiles(rule, file)))
-      return !isMapping(root) || rules.length === 0 ? root : { ...root, rules: [...asList(root['rules']), ...rules] }
+      if (!isMapping(root) || rules.length === 0) return root
+      const own = root['rules']
+      // What is no list is the shape check's to report.
+      return own === undefined || Array.isArray(own) ? { ...root, rules: [...asList(own), ...rules] } : root
     },
     locate: (finding: Finding) => {
       const { source, place } = homeOf(finding.place)

@@ -81,6 +81,12 @@ t.test('syntax, unset variables and missing files', async (t) => {
   )
 })
 
+t.test('rules that are no list stay a mistake beside included ones', async (t) => {
+  const files = { 'more/one.yaml': ONE, 'more/two.yaml': TWO }
+  t.match(mistakes({ 'gate.yaml': MAIN.replace('  - { name', '  { name'), ...files }), /^gate\.yaml:5:3: rules: expected a list/m)
+  t.match(mistakes({ 'gate.yaml': MAIN, ...files, 'more/two.yaml': 'rules: 3\n' }), /^more\/two\.yaml:1:8: rules: expected a list/m)
+})
+
 t.test('only rules and defaults can be included', async (t) => {
   const out = mistakes({ 'gate.yaml': MAIN, 'more/one.yaml': `listen: 80\nrulez: 1\n${ONE}`, 'more/two.yaml': 'defaults: { ttl: 1h }\n' })
   t.match(out, /^more\/one\.yaml:1:1: listen: "listen" cannot be included/m)
