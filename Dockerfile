@@ -17,6 +17,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 COPY --from=builder /app/build/src ./build/src
+COPY config ./config
 COPY LICENSE CHANGELOG.md ./
 
 # The embedded store lives here; a fresh volume takes over the owner of the folder.

@@ -40,7 +40,7 @@ export class LiveExecutions {
   async drain(graceMs: number, options: { also: PromiseLike<unknown>; lastMs: number }): Promise<void> {
     await within(graceMs, Promise.all([this.#allSettled(), options.also]))
     this.#over = true
-    for (const { execution } of [...this.#live]) execution.giveUp()
+    for (const { execution } of this.#live) execution.giveUp()
     await within(options.lastMs, this.#allSettled())
   }
 
