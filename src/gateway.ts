@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './observe/log.ts'
 import { createAdminServer } from './admin/admin-server.ts'
-import type { GatewayConfig } from './config/gateway-config.ts'
+import type { Address, GatewayConfig } from './config/gateway-config.ts'
 import { compileRule } from './fingerprint/compile-rule.ts'
 import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
 import { compileRoutes } from './fingerprint/route.ts'
@@ -50,8 +50,8 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
   const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })
   try {
     await secret.tryOnce()
-    const adminUrl = await admin.listen({ ...config.admin })
-    const url = await traffic.listen({ ...config.listen })
+    const adminUrl = await listen('admin', admin, config.admin)
+    const url = await listen('listen', traffic, config.listen)
     return { url, adminUrl, close }
   } catch (error) {
     // A port that is taken: what is open already would keep the process from ending.
@@ -72,6 +72,16 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     await upstreams.destroy()
     secret.stop()
     await store.close()
+  }
+}
+
+/** Resolves with the address that was really taken. */
+async function listen(setting: 'admin' | 'listen', server: { listen(at: Address): Promise<string> }, at: Address): Promise<string> {
+  try {
+    return await server.listen({ ...at })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${reason} (the ${setting} address; choose another with --${setting})`, { cause: error })
   }
 }
 

@@ -48,6 +48,8 @@ export interface RequestLog {
 interface Result {
   readonly outcome: string
   readonly status: number | undefined
+  /** Why a request that a rule fits was not guarded. */
+  readonly reason?: string
   readonly rule?: string
   readonly fingerprint?: string
 }
@@ -178,7 +180,8 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body })
   const identified = identify(match.rule, request, match, keys)
   if (identified.kind === 'refused') return refuse(exchange, identified.problem)
-  if (identified.kind === 'unguarded') return pass(proxy, exchange, { upstream: config.upstream, body })
+  if (identified.kind === 'unguarded')
+    return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
   const { operation } = identified
   const decided = await handleRequest(
     proxy.gate,

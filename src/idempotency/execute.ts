@@ -182,7 +182,7 @@ class Execution {
     }
     if (this.#request.rule.onStoreError === 'pass') return this.#answerWhole()
     return this.#refuse(
-      problem('store-unavailable', 'The upstream has answered, but its answer could not be stored yet: ask again for it.', {
+      problem('result-pending', 'The upstream has answered, but its answer could not be stored yet: ask again for it.', {
         fingerprint,
         retryAfterMs: 1000,
       }),

@@ -32,6 +32,7 @@ export const PROBLEMS = {
   'upstream-broken': { status: 502, title: 'The upstream broke off', retry: 'never' },
   'store-unavailable': { status: 503, title: 'The store is out of reach', retry: 'same-key' },
   'keys-unavailable': { status: 503, title: 'The keys of the token issuer are out of reach', retry: 'same-key' },
+  'result-pending': { status: 503, title: 'It was executed, and its answer is not stored yet', retry: 'same-key' },
   'shutting-down': { status: 503, title: 'The gateway is shutting down', retry: 'same-key' },
   'upstream-timeout': { status: 504, title: 'The upstream took too long', retry: 'never' },
 } as const satisfies Record<string, ProblemKind>

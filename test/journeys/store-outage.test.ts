@@ -31,8 +31,8 @@ function executions(upstream: TestUpstream, key: string): number {
   return upstream.received.filter((one) => one.headers['idempotency-key'] === key).length
 }
 
-function unavailable(t: Test, answer: Answer): void {
-  t.match(answer, { status: 503, headers: { 'oncegate-error': 'store-unavailable', 'retry-after': /^[1-9]\d*$/ } })
+function unavailable(t: Test, answer: Answer, name = 'store-unavailable'): void {
+  t.match(answer, { status: 503, headers: { 'oncegate-error': name, 'retry-after': /^[1-9]\d*$/ } })
 }
 
 async function timed<T>(work: Promise<T>): Promise<{ result: T; tookMs: number }> {
@@ -178,7 +178,7 @@ t.test('a connection that fails', async (t) => {
       proxy.cut()
       const answer = await within('an answer', first)
       if (key === 'soon') t.match(answer, { status: 200, text: '{"key":"soon"}' })
-      else unavailable(t, answer)
+      else unavailable(t, answer, 'result-pending')
       await until('the result', async () => (await ask(gateway, key)).headers['idempotency-replayed'] === 'true')
       t.match(await ask(gateway, key), { status: 200, text: `{"key":"${key}"}` })
       t.equal(executions(upstream, key), 1)
