@@ -190,7 +190,7 @@ t.test('an acquire whose reply was lost, sent again, finds its own claim', async
   proxy.fault = 'none'
   t.equal(await bare.get(`oncegate:{${request.fingerprint}}:lease`), request.executionId, 'the claim was made')
   await worksAgain(store)
-  t.same(await store.acquire(request), { kind: 'acquired', attempt: 1, after: 'none' })
+  t.same(await store.acquire(request), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1, after: 'none' })
   t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
 })
 
