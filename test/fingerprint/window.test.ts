@@ -14,14 +14,14 @@ const click = (time: number, window = MINUTE, v = 1): Operation => operation(cli
 const names = ({ fingerprint: own, aliases }: Operation): string[] => [own, ...(aliases ?? [])]
 const share = (a: Operation, b: Operation): boolean => names(a).includes(b.fingerprint) && names(b).includes(a.fingerprint)
 
-t.test('two times less than half a window apart look under each other’s name', async () => {
+t.test("two times less than half a window apart look under each other's name", async () => {
   const window = fc.integer({ min: 1000, max: 7_200_000 })
   const time = fc.integer({ min: Date.UTC(1980, 0), max: Date.UTC(2090, 0) })
   fc.assert(
-    fc.property(window, time, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (length, first, share01) => {
+    fc.property(window, time, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (length, first, nearness) => {
       // The first comes right before an edge half of the time: there it is decided.
-      const start = first % 2 === 0 ? first : Math.ceil(first / length) * length - 1 - Math.floor((share01 * length) / 4)
-      const second = start + Math.floor((share01 * (length - 1)) / 2)
+      const start = first % 2 === 0 ? first : Math.ceil(first / length) * length - 1 - Math.floor((nearness * length) / 4)
+      const second = start + Math.floor((nearness * (length - 1)) / 2)
       return share(click(start, length), click(second, length))
     }),
     { numRuns: 500 },
