@@ -14,6 +14,7 @@ interface Part {
   /** It may be missing without harm, or another source may stand in for it. */
   readonly lenient: boolean
   readonly constant: boolean
+  readonly windowed: boolean
 }
 
 /** `verifiesTokens`: the file has a `jwt` section. */
@@ -33,6 +34,7 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
       ...lintNames(parts),
       ...lintVariety(rule, parts),
       ...lintKey(parts),
+      ...lintWindows(parts),
       ...[...parts, owner, ...digest, ...where, evidence].flatMap((part) => [
         ...lintParams(rule, part),
         ...(verifiesTokens ? [] : lintClaims(part)),
@@ -64,8 +66,9 @@ function readPart(name: string, value: unknown, place: Place, below: Place = ['f
     const selector = readSelector(text)
     return selector === undefined ? [] : [{ selector, place: at }]
   })
+  const windowed = asList(long['apply']).some((step) => asMapping(step)['window'] !== undefined)
   const lenient = long['optional'] === true || long['default'] !== undefined || entries.length > 1
-  return { name, place, selectors, lenient, constant: Object.hasOwn(long, 'value') }
+  return { name, place, selectors, lenient, constant: Object.hasOwn(long, 'value'), windowed }
 }
 
 /** The selectors of one entry of a list: itself, one with its trust, or several joined. */
@@ -126,6 +129,21 @@ function lintKey(parts: readonly Part[]): Finding[] {
       hint: 'give the part another name',
     }))
 }
+
+/** Each window doubles the names under which a request looks. */
+function lintWindows(parts: readonly Part[]): Finding[] {
+  return parts
+    .filter(({ windowed }) => windowed)
+    .slice(MAX_WINDOWS)
+    .map(({ place }) => ({
+      place,
+      at: 'key',
+      message: `a fingerprint can have ${MAX_WINDOWS} parts with a window at most`,
+      hint: 'keep the window of the one time that tells two wishes apart',
+    }))
+}
+
+const MAX_WINDOWS = 2
 
 function lintClaims({ selectors }: Part): Finding[] {
   return selectors

@@ -81,7 +81,9 @@ const mapping = z
     regex: value.pattern.optional().describe('Takes what the first group finds; nothing found: missing'),
     absentIf: value.pattern.optional().describe('A text in which this is found counts as not sent'),
     date: date.optional().describe('Reads a date or time in many spellings; what is none is missing'),
-    window: value.duration('Times within one window of this length are the same').optional(),
+    window: value
+      .duration('Times within one window of this length are the same, and across its edge those less than half of it apart')
+      .optional(),
     plugin: z
       .string()
       .min(1)

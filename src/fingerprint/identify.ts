@@ -4,7 +4,7 @@ import type { Problem } from '../model/problems.ts'
 import { encodeNamed, encodeString } from './canonical.ts'
 import type { Rule } from './compile-rule.ts'
 import { computeDigest } from './digest.ts'
-import { issue, type FingerprintKeys } from './keys.ts'
+import { issue, issueFingerprint, type FingerprintKeys } from './keys.ts'
 import { encodeOwner, readOwner, tagOf, type Owner } from './owner.ts'
 import { KEY_PART, missing, readPart } from './parts.ts'
 import { canonicalPath } from './path-readings.ts'
@@ -53,18 +53,40 @@ function derive(
   watch?.owner(owner.kind, owner.kind === 'known' ? owner.source : undefined)
   const tag = tagOf(owner, read.clientKey, keys)
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
-  const { fingerprint, recordKey } = issue(encodeFact(rule, context.request, match, owner, read.parts), keys)
+  const { fingerprint, aliases, recordKey } = issueNames((parts) => encodeFact(rule, context.request, match, owner, parts), read, keys)
   const digest = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
   return {
     kind: 'guarded',
     operation: {
       fingerprint,
+      aliases,
       ...digest,
       owner: tag,
       firstTry: read.clientKey === undefined && isFirstTry(rule, context),
       clientKey: read.clientKey,
     },
   }
+}
+
+type Parts = readonly (readonly [name: string, canonical: string])[]
+
+/** The name of the fact, and where a window has an edge, its names on the other side. */
+function issueNames(encodeWith: (parts: Parts) => string, { parts, neighbours }: ReadParts, keys: FingerprintKeys) {
+  const { fingerprint, recordKey } = issue(encodeWith(parts), keys)
+  if (neighbours === undefined) return { fingerprint, aliases: undefined, recordKey }
+  const aliases = besides(parts, neighbours).map((others) => issueFingerprint(encodeWith(others), keys))
+  const timeless = parts.filter(([name]) => !neighbours.has(name))
+  // Field hashes are compared across all the names, so they hang on what the names have in common.
+  return { fingerprint, aliases, recordKey: issue(encodeWith(timeless), keys).recordKey }
+}
+
+/** The parts with one or more of the neighbours in their places, in every combination. */
+function besides(parts: Parts, neighbours: ReadonlyMap<string, string>): Parts[] {
+  let all = [parts]
+  for (const [windowed, neighbour] of neighbours) {
+    all = [...all, ...all.map((each) => each.map(([name, value]) => [name, name === windowed ? neighbour : value] as const))]
+  }
+  return all.slice(1)
 }
 
 /** Zero retries, in whatever words; no word of it is no evidence. */
@@ -74,13 +96,16 @@ function isFirstTry(rule: Rule, context: RequestContext): boolean {
 }
 
 interface ReadParts {
-  readonly parts: readonly (readonly [name: string, canonical: string])[]
+  readonly parts: Parts
+  /** By the name of the part, the second name of each window; undefined where the request has none. */
+  readonly neighbours: ReadonlyMap<string, string> | undefined
   readonly clientKey: string | undefined
 }
 
 /** Undefined where something is missing without which the rule lets the request pass. */
 function readParts(rule: Rule, context: RequestContext, watch: Watch | undefined): ReadParts | undefined {
   const parts: [string, string][] = []
+  let neighbours: Map<string, string> | undefined
   let clientKey: string | undefined
   for (const part of rule.parts) {
     const value = readPart(part, context, watch)
@@ -91,12 +116,13 @@ function readParts(rule: Rule, context: RequestContext, watch: Watch | undefined
       continue
     }
     if (value.canonical !== undefined) parts.push([part.name, value.canonical])
+    if (value.neighbour !== undefined) (neighbours ??= new Map()).set(part.name, value.neighbour)
     clientKey ??= value.clientKey
   }
-  return rule.restsOnKey && !parts.some(([name]) => name === KEY_PART) ? undefined : { parts, clientKey }
+  return rule.restsOnKey && !parts.some(([name]) => name === KEY_PART) ? undefined : { parts, neighbours, clientKey }
 }
 
-function encodeFact(rule: Rule, request: RequestParts, match: PathMatch, owner: Owner, parts: ReadParts['parts']): string {
+function encodeFact(rule: Rule, request: RequestParts, match: PathMatch, owner: Owner, parts: Parts): string {
   const { name, scope } = rule.config
   const operation = scope === 'rule' ? 'r' : encodeString(request.method) + encodePath(request, match)
   return `m${VERSION}${encodeString(name)}${operation}${encodeOwner(owner)}${encodeNamed(parts)}`

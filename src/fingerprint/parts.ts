@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
 import type { RequestContext } from './request-context.ts'
 import type { CompiledSelector } from './select.ts'
 import { compileSource, compileSources, type Source } from './sources.ts'
-import { compileSteps } from './steps/compile-steps.ts'
+import { compileNeighbour, compileSteps } from './steps/compile-steps.ts'
 import type { Steps } from './steps/step.ts'
 import { asText } from './steps/text-steps.ts'
 import type { StepTools } from './steps/tools.ts'
@@ -23,6 +23,8 @@ export interface CompiledPart {
   readonly selectors: readonly CompiledSelector[]
   /** Brings what a selector found into the form that counts; undefined: as it is. */
   readonly steps: Steps | undefined
+  /** The same for the second name of a part with a window. */
+  readonly neighbour: Steps | undefined
   readonly optional: boolean
   /** Canonical form of what stands in where nothing is present: the constant or the default. */
   readonly fallback: string | undefined
@@ -31,6 +33,8 @@ export interface CompiledPart {
 export interface PartValue {
   /** Undefined: left out. */
   readonly canonical: string | undefined
+  /** Canonical form of the window beside, where the part has one. */
+  readonly neighbour?: string
   /** True only for what the request itself said. */
   readonly sent: boolean
   readonly clientKey?: string
@@ -45,13 +49,14 @@ export function compileParts(settings: Readonly<Record<string, PartSetting>>, to
 }
 
 function compilePart(name: string, setting: PartSetting, tools: StepTools | undefined): CompiledPart {
-  const bare = { name, steps: undefined, optional: false, fallback: undefined }
+  const bare = { name, steps: undefined, neighbour: undefined, optional: false, fallback: undefined }
   if (typeof setting === 'string') return { ...bare, ...reading([compileSource(setting)]) }
   if ('value' in setting) return { ...bare, ...reading([]), fallback: encodeList([constant(setting.value)]) }
   return {
     name,
     ...reading(compileSources(setting.from, setting.minTrust)),
     steps: compileSteps(setting.apply, tools),
+    neighbour: compileNeighbour(setting.apply, tools),
     optional: setting.optional,
     fallback: setting.default === undefined ? undefined : encodeList([constant(setting.default)]),
   }
@@ -80,21 +85,29 @@ export function readPart(part: CompiledPart, context: RequestContext, watch?: Wa
 
 /** Undefined where the steps leave nothing: the next source may stand in. */
 function readValues(
-  { steps }: CompiledPart,
+  part: CompiledPart,
   values: readonly CanonicalValue[],
   context: RequestContext,
   watch: Watch | undefined,
 ): PartValue | undefined {
+  const { steps } = part
   const counted = steps === undefined ? values : steps(values, context.request, watch)
-  return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true }
+  return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true, ...readNeighbour(part, values, context) }
 }
+
+function readNeighbour({ neighbour }: CompiledPart, values: readonly CanonicalValue[], context: RequestContext): { neighbour?: string } {
+  return neighbour === undefined ? NO_NEIGHBOUR : { neighbour: encodeList(neighbour(values, context.request)) }
+}
+
+const NO_NEIGHBOUR = {}
 
 /** The key is checked as it was sent; the steps then see it without the quotes of its header. */
 function readKey(
-  { steps }: CompiledPart,
+  part: CompiledPart,
   values: readonly CanonicalValue[],
   { context, selector, watch }: { context: RequestContext; selector: string; watch: Watch | undefined },
 ): PartValue | undefined {
+  const { steps } = part
   const sent = readClientKey(values, selector)
   // A header's quotes are spelling; a number stays apart from the text with its digits.
   const read = typeof values[0] === 'string' ? [sent] : values
@@ -103,7 +116,7 @@ function readKey(
   const [key] = counted
   if (key === undefined) return undefined
   // All spellings of one key are one key to the upstream too.
-  return { canonical: encodeList(counted), sent: true, clientKey: asText(key) ?? sent }
+  return { canonical: encodeList(counted), sent: true, clientKey: asText(key) ?? sent, ...readNeighbour(part, read, context) }
 }
 
 export function missing(part: CompiledPart): Refusal {

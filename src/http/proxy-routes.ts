@@ -10,8 +10,7 @@ import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/w
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
-import { headerLines, headerValue, listHeader, passedOn } from '../model/headers.ts'
-import type { Operation } from '../model/operation.ts'
+import { headerLines, listHeader, passedOn } from '../model/headers.ts'
 import { problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
@@ -183,7 +182,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
   const { operation } = identified
-  const decided = await handleRequest(
+  const { answer: decided, fingerprint } = await handleRequest(
     proxy.gate,
     {
       rule: config,
@@ -191,7 +190,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
       forward: {
         method: exchange.raw.method!,
         target: exchange.target.pathAndQuery,
-        headers: withKey(headers, operation),
+        headers,
         body,
       },
       preferWait: preferredWait(listHeader(headers, 'prefer')),
@@ -199,7 +198,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
     match.rule.outcome,
     exchange.client,
   )
-  return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint: operation.fingerprint }
+  return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint }
 }
 
 async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, decided: { answer: Answer; body: Buffer }): Promise<Result> {
@@ -241,10 +240,4 @@ async function pass(
 
 function refuse(exchange: Exchange, refusal: Parameters<Exchange['sendProblem']>[0], headers?: HeaderList): Result {
   return { outcome: refusal.name, status: exchange.sendProblem(refusal, headers) }
-}
-
-/** The upstream gets the client's own key, else the fingerprint, so that it can recognise the request as well. */
-function withKey(headers: HeaderList, operation: Operation): HeaderList {
-  if (headerValue(headers, 'idempotency-key') !== undefined) return headers
-  return [...headers, 'Idempotency-Key', operation.clientKey ?? operation.fingerprint]
 }

@@ -1,9 +1,9 @@
 // One execution under a lease: forward, record, settle, and only then let the client see the end.
-import { passedOn } from '../model/headers.ts'
+import { headerValue, passedOn } from '../model/headers.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem, type Problem, type ProblemName } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
-import type { StoredResponse } from '../model/stored-response.ts'
+import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
 import { type Forwarding, forward, type ResponseEvents } from '../upstream/forward.ts'
 import type { UpstreamError } from '../upstream/upstream-error.ts'
@@ -17,6 +17,8 @@ import { ResponseLog } from './response-log.ts'
 import { storedHeaders } from './stored-headers.ts'
 
 export interface Grant {
+  /** The record's, which may be an alias of the request's own. */
+  readonly fingerprint: string
   readonly executionId: string
   /** The fencing token: the upstream can refuse whatever is older than it has seen. */
   readonly attempt: number
@@ -61,9 +63,10 @@ class Execution {
 
   async run(): Promise<Answer> {
     const { store, durations } = this.#gate
-    const { rule, operation } = this.#request
+    const { rule } = this.#request
+    const { fingerprint, executionId } = this.#grant
     const started = performance.now()
-    const lease = { fingerprint: operation.fingerprint, executionId: this.#grant.executionId, leaseMs: rule.lease, ttlMs: rule.ttl }
+    const lease = { fingerprint, executionId, leaseMs: rule.lease, ttlMs: rule.ttl }
     const release = keepLease(store, lease, () => this.#warn('the lease was lost: another execution may have begun'))
     let ending: Ending
     let settled: SettleResult | 'unsettled'
@@ -80,14 +83,15 @@ class Execution {
 
   #forward(): Promise<Ending> {
     const { rule, operation, forward: sent } = this.#request
+    const { fingerprint, executionId, attempt } = this.#grant
     const headers = [
-      ...sent.headers,
+      ...withKey(sent.headers, operation.clientKey ?? fingerprint),
       'Idempotency-Fingerprint',
-      operation.fingerprint,
+      fingerprint,
       'Idempotency-Execution',
-      this.#grant.executionId,
+      executionId,
       'Idempotency-Attempt',
-      String(this.#grant.attempt),
+      String(attempt),
     ]
     return new Promise((resolve) => {
       const events = this.#recorder(resolve)
@@ -104,7 +108,7 @@ class Execution {
   }
 
   #recorder(resolve: (ending: Ending) => void): ResponseEvents {
-    const { rule, operation } = this.#request
+    const { rule } = this.#request
     const log = new ResponseLog(rule.maxResult)
     let stored: string[] = []
     let outcome: SettledStatus = 'unknown'
@@ -114,7 +118,7 @@ class Execution {
         outcome = this.#outcome(status)
         const passed = passedOn(headers)
         stored = storedHeaders(passed, rule.replayHeaders)
-        this.#copy.head(status, [...passed, 'Idempotency-Fingerprint', operation.fingerprint], outcome !== 'completed')
+        this.#copy.head(status, [...passed, 'Idempotency-Fingerprint', this.#grant.fingerprint], outcome !== 'completed')
       },
       onData: (chunk) => {
         log.append(chunk)
@@ -134,10 +138,11 @@ class Execution {
 
   /** `unsettled`: the store stayed out of reach for a lease; the settling goes on behind the answer. */
   async #settle(ending: Ending): Promise<SettleResult | 'unsettled'> {
-    const { rule, operation } = this.#request
+    const { rule } = this.#request
+    const { fingerprint, executionId } = this.#grant
     const settling = {
-      fingerprint: operation.fingerprint,
-      executionId: this.#grant.executionId,
+      fingerprint,
+      executionId,
       ttlMs: rule.ttl,
       keepAtLeastMs: rule.lease,
       ...settledAs(ending),
@@ -166,12 +171,12 @@ class Execution {
     const [name, detail] = FAULTS[error.fault]
     const retry = error.sent ? (this.#request.rule.onUnknown === 'retry' ? 'same-key' : 'never') : 'same-key'
     return this.#refuse(
-      problem(name, detail, { retry, fingerprint: this.#request.operation.fingerprint, ...(error.sent ? {} : { retryAfterMs: 1000 }) }),
+      problem(name, detail, { retry, fingerprint: this.#grant.fingerprint, ...(error.sent ? {} : { retryAfterMs: 1000 }) }),
     )
   }
 
   #answerUnsettled(settled: 'stale' | 'unsettled'): Answer {
-    const { fingerprint } = this.#request.operation
+    const { fingerprint } = this.#grant
     if (settled === 'stale') {
       return this.#refuse(
         problem('in-flight', 'This execution took longer than its lease, and a later one has begun: ask again for its result.', {
@@ -196,8 +201,8 @@ class Execution {
   }
 
   #warn(message: string): void {
-    const { rule, operation } = this.#request
-    this.#gate.log.warn({ rule: rule.name, fingerprint: operation.fingerprint, execution: this.#grant.executionId }, message)
+    const { fingerprint, executionId } = this.#grant
+    this.#gate.log.warn({ rule: this.#request.rule.name, fingerprint, execution: executionId }, message)
   }
 }
 
@@ -209,6 +214,11 @@ const FAULTS: Readonly<Record<UpstreamError['fault'], readonly [ProblemName, str
   broken: ['upstream-broken', 'The request was sent, and the connection broke before the whole answer came: it may have been executed.'],
   timeout: ['upstream-timeout', 'The request was sent, and no whole answer came in time: it may have been executed.'],
   cancelled: ['upstream-broken', 'The execution was cancelled before the whole answer came: it may have been executed.'],
+}
+
+/** The upstream gets the client's own key, else the fingerprint, so that it can recognise the request as well. */
+function withKey(headers: HeaderList, key: string): HeaderList {
+  return headerValue(headers, 'idempotency-key') === undefined ? [...headers, 'Idempotency-Key', key] : headers
 }
 
 /** What was sent decides whether running again is safe. */

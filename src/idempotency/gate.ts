@@ -27,7 +27,7 @@ export interface Gate {
 export interface GuardedRequest {
   readonly rule: RuleConfig
   readonly operation: Operation
-  /** What an execution would send. */
+  /** What an execution would send, but for the headers that name it. */
   readonly forward: Omit<UpstreamRequest, 'timeoutMs'>
   /** Seconds of `Prefer: wait=N` (RFC 7240 4.3), where the client sent it. */
   readonly preferWait: number | undefined

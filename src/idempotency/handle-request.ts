@@ -12,7 +12,13 @@ import { persist, takeBackClaim } from './persist.ts'
 import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored } from './refuse.ts'
 import { waitForTurn } from './wait.ts'
 
-export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {
+export interface Handled {
+  readonly answer: Answer
+  /** Of the record that decided; the request's own where the store did not say. */
+  readonly fingerprint: string
+}
+
+export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Handled> {
   const executionId = newExecutionId()
   const holdMs = holdTime(request)
   try {
@@ -25,10 +31,11 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
       claim = await hold(gate, claim, { client, limitMs: holdMs, acquire: () => acquire('replay') })
     }
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
-    return held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer
+    const fingerprint = claim.kind === 'acquired' ? claim.fingerprint : claim.record.fingerprint
+    return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    return answerWithoutStore(gate, request, executionId)
+    return { answer: answerWithoutStore(gate, request, executionId), fingerprint: request.operation.fingerprint }
   }
 }
 
@@ -62,14 +69,14 @@ interface Turn {
 async function answerTo(gate: Gate, request: GuardedRequest, claim: Claim, turn: Turn): Promise<Answer> {
   switch (claim.kind) {
     case 'acquired':
-      return execute(gate, request, { executionId: turn.executionId, attempt: claim.attempt }, turn.outcome, turn.client)
+      return execute(gate, request, { ...claim, executionId: turn.executionId }, turn.outcome, turn.client)
     case 'in_flight':
       return refuseInFlight(gate, request, claim.record)
     case 'completed':
     case 'failed':
-      return claim.response.head.bodyStored ? replay(claim.response, claim.record) : refuseUnstored(request, claim.response)
+      return claim.response.head.bodyStored ? replay(claim.response, claim.record) : refuseUnstored(claim.record, claim.response)
     case 'unknown':
-      return refuseUnknown(request)
+      return refuseUnknown(claim.record)
     case 'key_reused':
       return refuseReuse(request, claim)
   }
@@ -88,6 +95,7 @@ export function replay(response: StoredResponse, record: RecordView): Answer {
 function acquireRequest({ rule, operation }: GuardedRequest, executionId: string) {
   return {
     fingerprint: operation.fingerprint,
+    ...(operation.aliases === undefined ? {} : { aliases: operation.aliases }),
     executionId,
     rule: rule.name,
     owner: operation.owner,
@@ -112,9 +120,11 @@ function withPreference(answer: Answer, holdMs: number): Answer {
   return { ...answer, headers: [...(answer.headers ?? []), 'Preference-Applied', `wait=${Math.floor(holdMs / 1000)}`] }
 }
 
-/** The claim may have been applied all the same: it is taken back, so that it cannot lapse into an unknown outcome. */
+/** The claim may have been applied all the same, under any of the names: it is taken back, so that it cannot lapse into an unknown outcome. */
 function answerWithoutStore(gate: Gate, { rule, operation }: GuardedRequest, executionId: string): Answer {
-  void takeBackClaim(gate.store, { fingerprint: operation.fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
+  for (const fingerprint of [operation.fingerprint, ...(operation.aliases ?? [])]) {
+    void takeBackClaim(gate.store, { fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
+  }
   return refuseWithoutStore(rule.onStoreError)
 }
 

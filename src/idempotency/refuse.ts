@@ -24,28 +24,28 @@ export function refuseReuse({ operation }: GuardedRequest, claim: Extract<Claim,
   return {
     kind: 'problem',
     problem: problem('key-reused', `This fingerprint belongs to a request with another content.${where} Use a new key for a new wish.`, {
-      fingerprint: operation.fingerprint,
+      fingerprint: claim.record.fingerprint,
       members: { differs },
     }),
   }
 }
 
-export function refuseUnknown({ operation }: GuardedRequest): Answer {
+export function refuseUnknown(record: RecordView): Answer {
   return {
     kind: 'problem',
     problem: problem(
       'outcome-unknown',
       'An earlier execution was sent to the upstream, and its outcome is not known. It is not run again, since it may have happened: look at the upstream, then use a new key.',
-      { fingerprint: operation.fingerprint },
+      { fingerprint: record.fingerprint },
     ),
   }
 }
 
-export function refuseUnstored({ operation }: GuardedRequest, { head }: StoredResponse): Answer {
+export function refuseUnstored(record: RecordView, { head }: StoredResponse): Answer {
   return {
     kind: 'problem',
     problem: problem('result-not-stored', 'The request was executed, but its answer was over maxResult and is not kept.', {
-      fingerprint: operation.fingerprint,
+      fingerprint: record.fingerprint,
       members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
     }),
   }

@@ -29,7 +29,7 @@ export async function waitForTurn(
   let claim: Claim = first
   while (claim.kind === 'in_flight') {
     // Only read while it runs: waiting does not count as asking again.
-    const record = await waitWhileProcessing(store, first.record.fingerprint, { ...waiter, limitMs: end - performance.now() })
+    const record = await waitWhileProcessing(store, claim.record.fingerprint, { ...waiter, limitMs: end - performance.now() })
     if (record?.status === 'processing') return { kind: 'in_flight', record }
     if (waiter.gone()) return claim
     claim = await acquire()

@@ -1,8 +1,10 @@
 // One request, understood: which record it belongs to and what must agree when it comes again.
 
 export interface Operation {
-  /** Identity of the record; the only name for it outside the gateway. */
+  /** Identity of the record, where none lives under an alias; the only name for it outside the gateway. */
   readonly fingerprint: string
+  /** Further names that the same fact may be kept under; undefined where there is but one. */
+  readonly aliases: readonly string[] | undefined
   /** Keyed hash over what must agree when the fingerprint comes again; empty when the rule compares nothing. */
   readonly digest: string
   /** Short keyed hashes per field of the digest, so that a mismatch can name fields without keeping values. */

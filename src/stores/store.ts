@@ -21,6 +21,9 @@
 //  G9  Each verb is one atomic step, bounded in time (StoreUnavailable), and safe to send twice.
 //  G10 A new generation keeps nothing of the earlier one but the count of attempts: ttl and duplicates begin anew. Of any
 //      number of concurrent acquires that ask for one, one gets it and the others find it in flight.
+//  G11 An acquire that looks under aliases too is decided in one step over all of these names: granted only where the record
+//      of none of them refuses it, whatever the order; decided on the first that refuses, else on the first that lives (its
+//      own name first), else under its own name. All of the above then holds of that record, under that record's own name.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
 
@@ -29,6 +32,8 @@ export type TtlMs = number
 
 export interface AcquireRequest {
   readonly fingerprint: string
+  /** Further names that the same fact may be kept under. Whoever looks under another's name must be looked for by it in turn. */
+  readonly aliases?: readonly string[]
   /** A fresh UUIDv7: the right to execute, if granted, is bound to it. */
   readonly executionId: string
   readonly rule: string
@@ -46,10 +51,15 @@ export interface AcquireRequest {
 
 export type Claim =
   /**
-   * The right to execute. `after` says what it follows: `unknown` means that an earlier execution may have acted, `completed`
+   * The right to execute, on the record of this fingerprint: the request's own or one of its aliases. `after` says what it follows: `unknown` means that an earlier execution may have acted, `completed`
    * that a new generation begins.
    */
-  | { readonly kind: 'acquired'; readonly attempt: number; readonly after: 'none' | 'failed' | 'unknown' | 'completed' }
+  | {
+      readonly kind: 'acquired'
+      readonly fingerprint: string
+      readonly attempt: number
+      readonly after: 'none' | 'failed' | 'unknown' | 'completed'
+    }
   | { readonly kind: 'in_flight'; readonly record: RecordView }
   | { readonly kind: 'completed'; readonly record: RecordView; readonly response: StoredResponse }
   /** Only with `onFailed: replay`, and only where an answer was stored. */

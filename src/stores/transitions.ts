@@ -38,24 +38,66 @@ export function statusAt(record: KeptRecord, now: number): RecordStatus {
   return record.status === 'processing' && record.leaseUntil <= now ? 'unknown' : record.status
 }
 
-/** What an acquire comes to. A refusal changes nothing but the count of duplicates. */
-export function decideAcquire(record: KeptRecord | undefined, request: AcquireRequest, now: number): Granted | Refusal {
-  if (record === undefined) return { kind: 'acquired', attempt: 1, after: 'none' }
-  // G2. Also over a lapsed lease: whoever acquires has not begun, and nobody else was granted in between.
-  if (record.executionId === request.executionId && record.status === 'processing') {
-    return { kind: 'acquired', attempt: record.attempt, after: record.after }
-  }
+/** What an acquire comes to, and on which record. */
+export interface Decided<R extends KeptRecord> {
+  readonly fingerprint: string
+  /** As it is kept, expired or not. */
+  readonly kept: R | undefined
+  /** The same where it lives. */
+  readonly record: R | undefined
+  readonly decision: Granted | Refusal
+}
+
+/** G11. A refusal changes nothing but the count of duplicates. */
+export function decideAcquire<R extends KeptRecord>(
+  find: (fingerprint: string) => R | undefined,
+  request: AcquireRequest,
+  now: number,
+): Decided<R> {
+  const own = decideUnder(request.fingerprint, find, request, now)
+  if (request.aliases === undefined) return own
+  const all = [own, ...request.aliases.map((alias) => decideUnder(alias, find, request, now))]
+  const alive = all.filter(({ record }) => record !== undefined)
+  return (
+    // G2 comes first: what was granted under one name stays granted.
+    alive.find(({ record }) => record !== undefined && isEcho(record, request)) ??
+    alive.find(({ decision }) => typeof decision === 'string') ??
+    alive[0] ??
+    own
+  )
+}
+
+function decideUnder<R extends KeptRecord>(
+  fingerprint: string,
+  find: (fingerprint: string) => R | undefined,
+  request: AcquireRequest,
+  now: number,
+): Decided<R> {
+  const kept = find(fingerprint)
+  const record = living(kept, now)
+  return { fingerprint, kept, record, decision: decideOn(record, fingerprint, request, now) }
+}
+
+/** The acquire was sent twice. Also over a lapsed lease: whoever acquires has not begun, and nobody else was granted in between. */
+function isEcho(record: KeptRecord, request: AcquireRequest): boolean {
+  return record.executionId === request.executionId && record.status === 'processing'
+}
+
+function decideOn(record: KeptRecord | undefined, fingerprint: string, request: AcquireRequest, now: number): Granted | Refusal {
+  const granted = (attempt: number, after: Granted['after']): Granted => ({ kind: 'acquired', fingerprint, attempt, after })
+  if (record === undefined) return granted(1, 'none')
+  if (isEcho(record, request)) return granted(record.attempt, record.after)
   if (record.digest !== request.digest) return 'key_reused'
   const attempt = record.attempt + 1
   switch (statusAt(record, now)) {
     case 'processing':
       return 'in_flight'
     case 'completed':
-      return request.onCompleted === 'replay' ? 'completed' : { kind: 'acquired', attempt, after: 'completed' }
+      return request.onCompleted === 'replay' ? 'completed' : granted(attempt, 'completed')
     case 'failed':
-      return request.onFailed === 'replay' && record.head !== undefined ? 'failed' : { kind: 'acquired', attempt, after: 'failed' }
+      return request.onFailed === 'replay' && record.head !== undefined ? 'failed' : granted(attempt, 'failed')
     case 'unknown':
-      return request.onUnknown === 'refuse' ? 'unknown' : { kind: 'acquired', attempt, after: 'unknown' }
+      return request.onUnknown === 'refuse' ? 'unknown' : granted(attempt, 'unknown')
   }
 }
 

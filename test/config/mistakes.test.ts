@@ -266,3 +266,11 @@ t.test('a mistake is shown as file:line:column with the line and a hint', async 
     'gate.yaml:2:1: lisen: unknown key "lisen"\n    lisen: x\n    ^\n    hint: did you mean "listen"?',
   )
 })
+
+const windows = (count: number, marked: string): string =>
+  `upstream: http://a\nrules:\n  - name: one\n    match: { path: /x }\n    fingerprint:\n${Array.from(
+    { length: count },
+    (_, n) => `      ${n === 2 ? marked : ''}t${n}: { from: body.t${n}, apply: [trim, { window: 1m }] }\n`,
+  ).join('')}`
+check('three windows in one fingerprint', windows(3, '¦'), { says: /2 parts with a window/ })
+check('two windows in one fingerprint', windows(2, ''))

@@ -94,6 +94,21 @@ t.test('a claim whose record was evicted is in flight for everybody else, and it
   t.equal(await store.settle(settleOf(request, 'completed')), 'ok')
 })
 
+t.test(
+  'a claim whose record was evicted is in flight also for who looks for it as an alias, and its own execution gets it back',
+  async (t) => {
+    const store = await open(server.port)
+    t.teardown(() => store.close())
+    const request = acquireOf(newFingerprint())
+    await store.acquire(request)
+    await bare.del(`oncegate:{${request.fingerprint}}`)
+    const other = { fingerprint: newFingerprint(), aliases: [request.fingerprint] }
+    t.match(await store.acquire(acquireOf(other.fingerprint, other)), { kind: 'in_flight', record: { fingerprint: request.fingerprint } })
+    t.equal(await bare.exists(`oncegate:{${other.fingerprint}}`), 0)
+    t.match(await store.acquire({ ...request, ...other }), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1 })
+  },
+)
+
 t.test('SCRIPT FLUSH again and again is invisible', async (t) => {
   const store = await open(server.port, undefined, 5000)
   const flusher = setInterval(() => void bare.script('FLUSH'), 5)
@@ -190,7 +205,7 @@ t.test('an acquire whose reply was lost, sent again, finds its own claim', async
   proxy.fault = 'none'
   t.equal(await bare.get(`oncegate:{${request.fingerprint}}:lease`), request.executionId, 'the claim was made')
   await worksAgain(store)
-  t.same(await store.acquire(request), { kind: 'acquired', attempt: 1, after: 'none' })
+  t.same(await store.acquire(request), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1, after: 'none' })
   t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
 })
 

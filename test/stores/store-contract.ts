@@ -1,10 +1,11 @@
-// What every store promises, G1 to G9 of src/stores/store.ts, as one suite that each of them runs.
+// What every store promises, G1 to G11 of src/stores/store.ts, as one suite that each of them runs.
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import type { Store } from '../../src/stores/store.ts'
 import { StoreUnavailable } from '../../src/stores/store.ts'
 import { until, within } from '../helpers/until.ts'
+import { aliases } from './alias-contract.ts'
 import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
 
 /** Two gateways on one store; of the memory store both are the same. */
@@ -21,6 +22,7 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
   await t.test('fencing', (t) => fencing(t, store, peer))
   await t.test('leases', (t) => leases(t, store, peer))
   await t.test('generations', (t) => generations(t, store, peer))
+  await t.test('aliases', (t) => aliases(t, store, peer))
   await t.test('settling and replaying', (t) => settling(t, store, peer))
   await t.test('expiry', (t) => expiry(t, store))
   await t.test('watching', (t) => watching(t, store, peer))
@@ -61,7 +63,7 @@ async function acquiring(t: Test, store: Store, peer: Store): Promise<void> {
     const claims = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 ? store : peer).acquire(acquireOf(first.fingerprint))))
     t.same(
       claims.filter((claim) => claim.kind === 'acquired'),
-      [{ kind: 'acquired', attempt: 2, after: 'failed' }],
+      [{ kind: 'acquired', fingerprint: first.fingerprint, attempt: 2, after: 'failed' }],
     )
     t.equal(claims.filter((claim) => claim.kind === 'in_flight').length, 199)
   })
@@ -69,14 +71,14 @@ async function acquiring(t: Test, store: Store, peer: Store): Promise<void> {
   t.test('G2: an acquire repeated by the same execution finds its own claim', async (t) => {
     const request = acquireOf(newFingerprint())
     const first = await store.acquire(request)
-    t.same(first, { kind: 'acquired', attempt: 1, after: 'none' })
+    t.same(first, { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1, after: 'none' })
     t.same(await peer.acquire(request), first)
     const created = await store.read(request.fingerprint)
     t.equal(created?.duplicates, 0, 'its own echo is no duplicate')
     await store.settle(settleOf(request, 'failed'))
     const second = acquireOf(request.fingerprint)
-    t.same(await store.acquire(second), { kind: 'acquired', attempt: 2, after: 'failed' })
-    t.same(await store.acquire(second), { kind: 'acquired', attempt: 2, after: 'failed' })
+    t.same(await store.acquire(second), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 2, after: 'failed' })
+    t.same(await store.acquire(second), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 2, after: 'failed' })
     t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
   })
 
@@ -86,7 +88,7 @@ async function acquiring(t: Test, store: Store, peer: Store): Promise<void> {
     for (let attempt = 1; attempt <= 5; attempt++) {
       const request = acquireOf(fingerprint, { onUnknown: 'retry' })
       const after = attempt === 1 ? 'none' : attempt % 2 ? 'unknown' : 'failed'
-      t.same(await store.acquire(request), { kind: 'acquired', attempt, after })
+      t.same(await store.acquire(request), { kind: 'acquired', fingerprint, attempt, after })
       const record = await store.read(fingerprint)
       createdAt ??= record?.createdAt
       t.equal(record?.createdAt, createdAt)
@@ -146,7 +148,7 @@ async function generations(t: Test, store: Store, peer: Store): Promise<void> {
     await store.settle(settleOf(first, 'completed', { response: responseOf('first') }))
     const before = await store.read(first.fingerprint)
     const anew = acquireOf(first.fingerprint, { onCompleted: 'execute', owner: 'owner-1' })
-    const granted = { kind: 'acquired', attempt: 2, after: 'completed' }
+    const granted = { kind: 'acquired', fingerprint: first.fingerprint, attempt: 2, after: 'completed' }
     t.same(await peer.acquire(anew), granted)
     t.same(await store.acquire(anew), granted, 'G2: its own echo')
     const record = await store.read(first.fingerprint)
@@ -169,7 +171,7 @@ async function generations(t: Test, store: Store, peer: Store): Promise<void> {
     const claims = await Promise.all(tries)
     t.same(
       claims.filter(({ kind }) => kind === 'acquired'),
-      [{ kind: 'acquired', attempt: 2, after: 'completed' }],
+      [{ kind: 'acquired', fingerprint: first.fingerprint, attempt: 2, after: 'completed' }],
     )
     t.equal(claims.filter(({ kind }) => kind === 'in_flight').length, 49)
   })
@@ -194,7 +196,7 @@ async function fencing(t: Test, store: Store, peer: Store): Promise<void> {
     await store.acquire(first)
     await lapsed(store, first.fingerprint)
     const second = acquireOf(first.fingerprint, { onUnknown: 'retry' })
-    t.same(await peer.acquire(second), { kind: 'acquired', attempt: 2, after: 'unknown' })
+    t.same(await peer.acquire(second), { kind: 'acquired', fingerprint: first.fingerprint, attempt: 2, after: 'unknown' })
     const before = await store.read(first.fingerprint)
     for (const to of ['completed', 'failed', 'unknown'] as const) t.equal(await store.settle(settleOf(first, to)), 'stale')
     t.equal(await store.renew(renewOf(first)), 'stale')
@@ -258,7 +260,7 @@ async function leases(t: Test, store: Store, peer: Store): Promise<void> {
     const claims = await Promise.all(Array.from({ length: 100 }, (_, n) => again(n)))
     t.same(
       claims.filter((claim) => claim.kind === 'acquired'),
-      [{ kind: 'acquired', attempt: 2, after: 'unknown' }],
+      [{ kind: 'acquired', fingerprint: request.fingerprint, attempt: 2, after: 'unknown' }],
     )
     t.ok(((await store.read(request.fingerprint))?.leaseLeft ?? 0) > 25_000)
   })
@@ -352,7 +354,7 @@ async function settling(t: Test, store: Store, peer: Store): Promise<void> {
     const replay = await store.acquire(acquireOf(first.fingerprint, { onFailed: 'replay' }))
     t.match(replay, { kind: 'failed', record: { status: 'failed' }, response: { head: { status: 503 }, body: Buffer.from('no') } })
     const second = acquireOf(first.fingerprint)
-    t.same(await store.acquire(second), { kind: 'acquired', attempt: 2, after: 'failed' })
+    t.same(await store.acquire(second), { kind: 'acquired', fingerprint: first.fingerprint, attempt: 2, after: 'failed' })
     t.equal(await store.readResponse(first.fingerprint), undefined, 'the earlier answer is gone')
     t.equal((await store.read(first.fingerprint))?.response, undefined)
     await store.settle(settleOf(second, 'failed'))
@@ -422,7 +424,7 @@ async function expiry(t: Test, store: Store): Promise<void> {
     t.equal(await store.readResponse(first.fingerprint), undefined)
     t.equal(await store.settle(settleOf(first, 'completed')), 'stale')
     const second = acquireOf(first.fingerprint, { digest: 'another' })
-    t.same(await store.acquire(second), { kind: 'acquired', attempt: 1, after: 'none' })
+    t.same(await store.acquire(second), { kind: 'acquired', fingerprint: first.fingerprint, attempt: 1, after: 'none' })
     t.equal(await store.readResponse(first.fingerprint), undefined, 'nothing of the old answer shows')
     await store.settle(settleOf(second, 'completed', { response: responseOf('') }))
     t.equal((await store.readResponse(first.fingerprint))?.body.length, 0)

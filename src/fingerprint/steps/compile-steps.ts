@@ -6,7 +6,7 @@ import { integer, number, rounded } from './number-steps.ts'
 import { plugin } from './plugins.ts'
 import type { Step, Steps } from './step.ts'
 import { absentIf, collapseSpace, extract, lower, mapTo, matchTo, nfc, nfkc, string, trim, upper } from './text-steps.ts'
-import { date, timeWindow } from './time-steps.ts'
+import { date, itsWindow, nearerNeighbour, timeWindow, type ChooseWindow } from './time-steps.ts'
 import { NO_TOOLS, type StepTools } from './tools.ts'
 
 const WORDS: Readonly<Record<Extract<StepSetting, string>, Step>> = {
@@ -27,11 +27,15 @@ const WORDS: Readonly<Record<Extract<StepSetting, string>, Step>> = {
 }
 
 /** Undefined where there is nothing to do. */
-export function compileSteps(settings: readonly StepSetting[] | undefined, tools: StepTools = NO_TOOLS): Steps | undefined {
+export function compileSteps(
+  settings: readonly StepSetting[] | undefined,
+  tools: StepTools = NO_TOOLS,
+  window: ChooseWindow = itsWindow,
+): Steps | undefined {
   if (settings === undefined || settings.length === 0) return undefined
   const steps = settings.map((setting) => ({
     name: nameOf(setting),
-    step: typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools),
+    step: typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools, window),
   }))
   return (values, context, watch) => {
     let left = values
@@ -50,7 +54,13 @@ function nameOf(setting: StepSetting): string {
   return Object.entries(setting).find(([, value]) => value !== undefined)?.[0] ?? 'step'
 }
 
-function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools): Step {
+/** The same steps, but with the window beside; undefined where there is no window. */
+export function compileNeighbour(settings: readonly StepSetting[] | undefined, tools?: StepTools): Steps | undefined {
+  const windowed = settings?.some((setting) => typeof setting !== 'string' && setting.window !== undefined)
+  return windowed ? compileSteps(settings, tools, nearerNeighbour) : undefined
+}
+
+function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools, window: ChooseWindow): Step {
   if (setting.number !== undefined) return rounded(setting.number.round)
   if (setting.pick !== undefined) return pick(setting.pick)
   if (setting.omit !== undefined) return omit(setting.omit)
@@ -58,7 +68,7 @@ function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools)
   if (setting.match !== undefined) return matchTo(setting.match)
   if (setting.regex !== undefined) return extract(setting.regex)
   if (setting.absentIf !== undefined) return absentIf(setting.absentIf)
-  if (setting.window !== undefined) return timeWindow(setting.window)
+  if (setting.window !== undefined) return timeWindow(setting.window, window)
   if (setting.date !== undefined) return date(setting.date, needed(tools.dates, 'date'))
   return plugin(needed(tools.plugins.get(setting.plugin ?? ''), 'plugin'))
 }

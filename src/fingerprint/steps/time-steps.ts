@@ -3,6 +3,7 @@ import type { DateSetting } from '../../config/step-schema.ts'
 import { dateReader, type DateTools } from '../dates/read-date.ts'
 import { ExactNumber, decimalParts } from '../decimal.ts'
 import type { CanonicalValue } from '../canonical.ts'
+import { Refusal } from '../refusal.ts'
 import { onEach, shortText, type Step } from './step.ts'
 
 export function date(setting: DateSetting, tools: DateTools): Step {
@@ -13,12 +14,29 @@ export function date(setting: DateSetting, tools: DateTools): Step {
 /** Later than any second count of these centuries, earlier than its milliseconds. */
 const FIRST_MILLISECOND_COUNT = 100_000_000_000
 
-/** The number of the window that holds the time: RFC 3339 with an offset, or seconds or milliseconds since 1970. */
-export function timeWindow(lengthMs: number): Step {
-  return onEach((value) => {
+/** Which window a time goes by: the one that holds it, or one beside that. */
+export type ChooseWindow = (milliseconds: number, lengthMs: number) => number
+
+export const itsWindow: ChooseWindow = (milliseconds, lengthMs) => Math.floor(milliseconds / lengthMs)
+
+/** The neighbour that the time is nearer to: two times with an edge between them, less than half a window apart, name each other's. */
+export const nearerNeighbour: ChooseWindow = (milliseconds, lengthMs) => {
+  const own = itsWindow(milliseconds, lengthMs)
+  return milliseconds - own * lengthMs < lengthMs / 2 ? own - 1 : own + 1
+}
+
+/** The number of a window: of a time in RFC 3339 with an offset, or in seconds or milliseconds since 1970. */
+export function timeWindow(lengthMs: number, choose: ChooseWindow = itsWindow): Step {
+  const each = onEach((value) => {
     const milliseconds = epochMilliseconds(value)
-    return milliseconds === undefined ? undefined : Math.floor(milliseconds / lengthMs)
+    return milliseconds === undefined ? undefined : choose(milliseconds, lengthMs)
   })
+  return (values, context) => {
+    // With every further time the names of one fact would double.
+    if (values.length > 1)
+      throw new Refusal('field-invalid', 'A part of the fingerprint has more than the one time that the step "window" reads.')
+    return each(values, context)
+  }
 }
 
 const INSTANT = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)$/

@@ -5,7 +5,7 @@ import { withDeadline } from '../deadline.ts'
 import type { StoreOptions } from '../store-options.ts'
 import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult, Store } from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
-import type { Refusal } from '../transitions.ts'
+import type { Decided, Refusal } from '../transitions.ts'
 import { checkSettle, decideAcquire, grant, isDuplicate, living, refusalClaim, renew, settle, viewOf } from '../transitions.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
@@ -43,10 +43,9 @@ export class LmdbStore implements Store {
     // Most duplicates are decided by a reading: a refusal changes nothing, and as of this moment it is right.
     const refused = this.#reading('acquire', () => {
       const now = Date.now()
-      const record = this.#living(request.fingerprint, now)
-      if (record === undefined) return undefined
-      const decision = decideAcquire(record, request, now)
-      return typeof decision === 'object' ? undefined : this.#refuse(decision, request, record, now)
+      const { fingerprint, record, decision } = this.#decide(request, now)
+      if (record === undefined || typeof decision === 'object') return undefined
+      return this.#refuse(decision, request, { fingerprint, record }, now)
     })
     return refused ?? this.#writing('acquire', () => this.#acquire(request))
   }
@@ -111,14 +110,11 @@ export class LmdbStore implements Store {
   }
 
   #acquire(request: AcquireRequest): Claim {
-    const { fingerprint } = request
     const now = Date.now()
-    const kept = this.#environment.records.get(fingerprint)
-    const record = living(kept, now)
-    const decision = decideAcquire(record, request, now)
+    const { fingerprint, kept, record, decision } = this.#decide(request, now)
     if (typeof decision !== 'object') {
       if (record === undefined) throw new TypeError('a refusal without a record')
-      return this.#refuse(decision, request, record, now)
+      return this.#refuse(decision, request, { fingerprint, record }, now)
     }
     // An expired record that is not swept yet leaves its place in the index, and an earlier answer its body: nobody
     // reads it without a head, and the settling replaces it.
@@ -137,8 +133,16 @@ export class LmdbStore implements Store {
     return 'ok'
   }
 
-  #refuse(refusal: Refusal, request: AcquireRequest, record: LmdbRecord, now: number): Claim {
-    const { fingerprint } = request
+  #decide(request: AcquireRequest, now: number): Decided<LmdbRecord> {
+    return decideAcquire((fingerprint) => this.#environment.records.get(fingerprint), request, now)
+  }
+
+  #refuse(
+    refusal: Refusal,
+    request: AcquireRequest,
+    { fingerprint, record }: { fingerprint: string; record: LmdbRecord },
+    now: number,
+  ): Claim {
     if (isDuplicate(record, request, refusal)) this.#duplicates.add(fingerprint, record.createdAt)
     const body = refusal === 'completed' || refusal === 'failed' ? this.#body(fingerprint) : NO_BODY
     return refusalClaim(refusal, { view: this.#view(fingerprint, record, now), digestFields: record.digestFields, body })

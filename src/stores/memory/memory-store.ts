@@ -31,17 +31,15 @@ export class MemoryStore implements Store {
 
   async acquire(request: AcquireRequest): Promise<Claim> {
     this.#open('acquire')
-    const { fingerprint } = request
     const now = this.#now()
-    const entry = this.#living(fingerprint, now)
-    const decision = decideAcquire(entry?.record, request, now)
+    const { fingerprint, record: found, decision } = decideAcquire((name) => this.#entries.get(name)?.record, request, now)
     if (typeof decision === 'object') {
-      this.#entries.set(fingerprint, { record: grant(entry?.record, request, decision, now), body: NO_BODY })
+      this.#entries.set(fingerprint, { record: grant(found, request, decision, now), body: NO_BODY })
       return decision
     }
-    if (entry === undefined) throw new TypeError('a refusal without a record')
-    const { body } = entry
-    let { record } = entry
+    if (found === undefined) throw new TypeError('a refusal without a record')
+    const body = this.#entries.get(fingerprint)?.body ?? NO_BODY
+    let record = found
     if (isDuplicate(record, request, decision)) {
       record = { ...record, duplicates: record.duplicates + 1 }
       this.#entries.set(fingerprint, { record, body })

@@ -44,9 +44,11 @@ export class RedisStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
+    const { fingerprint, aliases, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
+    const own = recordKeys(fingerprint)
+    const keys = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
     const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
-    return readClaim(await this.#connection.script('acquire', acquireScript, recordKeys(fingerprint), args), request)
+    return readClaim(await this.#connection.script('acquire', acquireScript, keys, args), request)
   }
 
   async renew({ fingerprint, executionId, leaseMs, ttlMs }: RenewRequest): Promise<SettleResult> {

@@ -24,12 +24,14 @@ export function writeHead(head: ResponseHead): string {
 }
 
 export function readClaim(reply: Reply, request: AcquireRequest): Claim {
-  const [word, second, third, , body] = list(reply)
+  const [word, second, third, fourth, body, sixth] = list(reply)
   const kind = text(word)
+  const fingerprint = nameAt(request, Number(text(kind === 'acquired' ? fourth : sixth)))
   switch (kind) {
     case 'acquired':
       return {
         kind,
+        fingerprint,
         attempt: Number(text(second)),
         after: oneOf(text(third), ['none', 'failed', 'unknown', 'completed'] satisfies Granted['after'][]),
       }
@@ -38,12 +40,19 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
     case 'failed':
     case 'unknown':
     case 'key_reused': {
-      const { view, digestFields } = readRecord(request.fingerprint, reply, request)
+      const { view, digestFields } = readRecord(fingerprint, reply, request)
       return refusalClaim(kind, { view, digestFields, body: bytes(body) })
     }
     default:
       throw new TypeError(`acquire answered ${kind}`)
   }
+}
+
+/** The names in the order of the script's KEYS, from 1. */
+function nameAt({ fingerprint, aliases = [] }: AcquireRequest, place: number): string {
+  const name = [fingerprint, ...aliases][place - 1]
+  if (name === undefined) throw new TypeError(`acquire answered for name ${place}`)
+  return name
 }
 
 /** Fields that are absent have never changed since the record was made. `asked` stands in where the record was evicted. */

@@ -1,15 +1,17 @@
 -- acquire: takes the right to execute, or says who has it and what came of it.
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)
+--       3, 4 … the same of each further name that the fact may be kept under. Names do not share a hash tag: a request with
+--       such names needs one server (or all of its names in one slot), which a cluster is not.
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
 --       8 onCompleted: 'replay' | 'execute'
--- Returns  {'acquired', attempt, after}
---          {'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused', now, lease left in ms, {fields}, body or nil}
+-- Returns  {'acquired', attempt, after, name}
+--          {'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused', now, lease left in ms, {fields}, body or nil, name}
+--          name: which of the names it was decided on, from 1
 --
 -- Closes the race between looking and taking: SET NX with its expiry is the claim, and the look, the claim and the
--- answer to replay are one step. A claim whose record was evicted still refuses everybody else.
-local record, lease = KEYS[1], KEYS[2]
+-- answer to replay are one step, over all names. A claim whose record was evicted still refuses everybody else.
 local execution, digest, lease_ms, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 
 local time = redis.call('TIME')
@@ -18,7 +20,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- Lua writes large numbers as 1.7e+12.
 local function digits(number) return string.format('%.0f', number) end
 
-local function claim()
+local function keys(name) return KEYS[2 * name - 1], KEYS[2 * name] end
+
+local function claim(lease)
   if redis.call('SET', lease, execution, 'NX', 'PX', lease_ms) then return true end
   if redis.call('GET', lease) ~= execution then return false end
   redis.call('PEXPIRE', lease, lease_ms)
@@ -30,64 +34,96 @@ local function expires()
   return ttl == 'forever' and ttl or digits(now + lease_ms + ttl)
 end
 
-local function expire(at)
+local function expire(record, at)
   if ttl == 'forever' then redis.call('PERSIST', record) else redis.call('PEXPIREAT', record, at) end
 end
 
--- The first of its fingerprint, the hot path: no field is written that can be told from its absence.
-if redis.call('EXISTS', record) == 0 then
-  if not claim() then
-    local holder = redis.call('GET', lease)
-    return { 'in_flight', digits(now), digits(redis.call('PTTL', lease)), { false, holder }, false }
-  end
+local function refusal(word, name, fields, body)
+  local _, lease = keys(name)
+  return { word, digits(now), digits(redis.call('PTTL', lease)), fields, body or false, digits(name) }
+end
+
+-- The first of its name, the hot path: no field is written that can be told from its absence.
+local function begin(name)
+  local record, lease = keys(name)
+  if not claim(lease) then return refusal('in_flight', name, { false, redis.call('GET', lease) }) end
   local at = expires()
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'digest', digest, 'about', ARGV[3],
     'createdAt', digits(now), 'expiresAt', at)
   if ttl ~= 'forever' then redis.call('PEXPIREAT', record, at) end
-  return { 'acquired', '1', 'none' }
+  return { 'acquired', '1', 'none', digits(name) }
 end
 
--- The order is reply.ts's.
-local fields = redis.call('HMGET', record, 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
-  'updatedAt', 'attempt', 'duplicates', 'head', 'digest', 'after')
-local status, holder, head, kept_digest = fields[1], fields[2], fields[10], fields[11]
-
-local function refuse(word, body)
-  if word ~= 'key_reused' and holder ~= execution then
+local function refuse(name, word, fields)
+  local record = keys(name)
+  if word ~= 'key_reused' and fields[2] ~= execution then
     fields[9] = digits(redis.call('HINCRBY', record, 'duplicates', 1))
   end
-  return { word, digits(now), digits(redis.call('PTTL', lease)), fields, body or false }
+  local replayed = word == 'completed' or word == 'failed'
+  return refusal(word, name, fields, replayed and redis.call('HGET', record, 'body'))
 end
 
-local function grant(attempt, after)
-  if not claim() then return refuse('in_flight') end
+local function grant(name, attempt, after, fields)
+  local record, lease = keys(name)
+  local echo = fields[2] == execution
+  if not claim(lease) then return refuse(name, 'in_flight', fields) end
   local at = expires()
-  if after == 'completed' and holder ~= execution then
+  if after == 'completed' and not echo then
     -- A new generation: nothing of the earlier one stays but its count of attempts.
     redis.call('HDEL', record, 'duplicates')
     redis.call('HSET', record, 'createdAt', digits(now), 'about', ARGV[3])
-  elseif holder ~= execution then
+  elseif not echo then
     redis.call('HINCRBY', record, 'duplicates', 1)
   end
   redis.call('HDEL', record, 'head', 'body')
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'attempt', attempt, 'after', after,
     'startedAt', digits(now), 'updatedAt', digits(now), 'expiresAt', at)
-  expire(at)
-  return { 'acquired', attempt, after }
+  expire(record, at)
+  return { 'acquired', attempt, after, digits(name) }
 end
 
-local attempt = fields[8] or '1'
-if status == 'processing' and holder == execution then return grant(attempt, fields[12] or 'none') end
-if kept_digest ~= digest then return refuse('key_reused') end
-if status == 'completed' and ARGV[8] == 'replay' then
-  return refuse('completed', redis.call('HGET', record, 'body'))
+-- What a record says to this request, changing nothing: a word that refuses, or nil and what a grant would follow.
+local function decide(fields, lease)
+  local status, head = fields[1], fields[10]
+  if fields[11] ~= digest then return 'key_reused' end
+  if status == 'completed' and ARGV[8] == 'replay' then return 'completed' end
+  if status == 'processing' then
+    if redis.call('EXISTS', lease) == 1 then return 'in_flight' end
+    status = 'unknown'
+  end
+  if status == 'failed' and ARGV[6] == 'replay' and head then return 'failed' end
+  if status == 'unknown' and ARGV[7] == 'refuse' then return 'unknown' end
+  return nil, status
 end
-if status == 'processing' then
-  if redis.call('EXISTS', lease) == 1 then return refuse('in_flight') end
-  status = 'unknown'
+
+-- Nil where nothing lives under the name; else whether it refuses, whether it is this execution's own, and the act itself.
+local function look(name)
+  local record, lease = keys(name)
+  if redis.call('EXISTS', record) == 0 then
+    local holder = #KEYS > 2 and redis.call('GET', lease)
+    if not holder then return nil end
+    return { refuses = holder ~= execution, own = holder == execution, act = function() return begin(name) end }
+  end
+  -- The order is reply.ts's.
+  local fields = redis.call('HMGET', record, 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
+    'updatedAt', 'attempt', 'duplicates', 'head', 'digest', 'after')
+  local attempt = fields[8] or '1'
+  if fields[1] == 'processing' and fields[2] == execution then
+    return { own = true, act = function() return grant(name, attempt, fields[12] or 'none', fields) end }
+  end
+  local word, after = decide(fields, lease)
+  if word then return { refuses = true, act = function() return refuse(name, word, fields) end } end
+  return { act = function() return grant(name, digits(attempt + 1), after, fields) end }
 end
-if status == 'failed' and ARGV[6] == 'replay' and head then
-  return refuse('failed', redis.call('HGET', record, 'body'))
+
+-- Its own claim before all, then whatever refuses, then what lives.
+local first, refusing
+for name = 1, #KEYS / 2 do
+  local found = look(name)
+  if found and found.own then return found.act() end
+  first = first or found
+  if found and found.refuses then refusing = refusing or found end
 end
-if status == 'unknown' and ARGV[7] == 'refuse' then return refuse('unknown') end
-return grant(digits(attempt + 1), status)
+local chosen = refusing or first
+if chosen then return chosen.act() end
+return begin(1)
