@@ -108,7 +108,7 @@ t.test('an answer whose commit does not come is not given as whole; it is stored
   t.notOk((await stream).whole, 'what was begun is broken off')
   const held = await small
   if (held.status === 200) t.notOk(held.whole, 'chunked: begun as well')
-  else t.match(held, { status: 503, headers: { 'oncegate-error': 'store-unavailable' } })
+  else t.match(held, { status: 503, headers: { 'oncegate-error': 'result-pending' } })
   const refused = await send(`${gateway.url}/other`, { headers: key('k') })
   t.match(refused, { status: 503, headers: { 'oncegate-error': 'store-unavailable', 'retry-after': /^[1-9]/ } })
   t.equal(upstream.count(), 2, 'without the store nothing is sent')
