@@ -1,12 +1,12 @@
 // Throughput of the gateway as a ratio of a bare @fastify/http-proxy, side by side in one run.
 // node build/test/bench/gateway.js [rounds] [milliseconds]
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { RedisServer } from '../helpers/redis-server.ts'
+import { until } from '../helpers/until.ts'
 import { load, median } from './load.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
@@ -20,18 +20,18 @@ const folder = mkdtempSync(join(tmpdir(), 'oncegate-bench-'))
 /** The gateway has one core to itself; load, upstream and Redis share the other. */
 const [GATEWAY_CORE, OTHER_CORE] = availableParallelism() > 1 ? ['0', '1'] : ['0', '0']
 
-function node(core: string, args: string[]): Promise<{ url: string }> {
-  const child = spawn('taskset', ['-c', core, process.execPath, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+/** Its output goes to a file: a pipe that the busy load client reads late would hold up whoever writes its log there. */
+async function node(core: string, args: string[]): Promise<{ url: string }> {
+  const file = join(folder, `output-${children.length}`)
+  const output = openSync(file, 'w')
+  const child = spawn('taskset', ['-c', core, process.execPath, ...args], { stdio: ['ignore', output, 'inherit'] })
   children.push(child)
-  return new Promise((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`no address from ${args.join(' ')}`)))
-    // Read to the end: a log that nobody takes would slow down whoever writes it.
-    createInterface({ input: child.stdout! }).on('line', (line) => {
-      const said = line.includes('"listen') || line.startsWith('{"url"') ? (JSON.parse(line) as { url?: string; listen?: string }) : {}
-      const url = said.url ?? said.listen
-      if (url !== undefined) resolve({ url })
-    })
-  })
+  await until('an address', () => addressIn(file) !== undefined, 15_000)
+  return { url: addressIn(file)! }
+}
+
+function addressIn(file: string): string | undefined {
+  return /"(?:url|listen)":"(http[^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1]
 }
 
 function gateway(upstream: string, store: string): Promise<{ url: string }> {
