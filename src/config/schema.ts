@@ -225,7 +225,6 @@ export const configSchema = z.strictObject({
     .describe('The first that matches guards the request; without rules, POST and PATCH with an Idempotency-Key are guarded'),
 })
 
-export type ConfigInput = z.input<typeof configSchema>
 export type CheckedConfig = z.output<typeof configSchema>
 export type CheckedRule = NonNullable<CheckedConfig['rules']>[number]
 export type PartSetting = NonNullable<CheckedRule['fingerprint']>[string]

@@ -6,10 +6,9 @@ import type { RecordView } from '../model/record.ts'
 import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import { ownerTag } from '../fingerprint/owner.ts'
 import type { Rule } from '../fingerprint/compile-rule.ts'
-import type { Gate } from '../idempotency/gate.ts'
-import { timeLeft } from '../idempotency/gate.ts'
+import { type Gate, timeLeft } from '../idempotency/gate.ts'
 import { replay } from '../idempotency/handle-request.ts'
-import { refuseWithoutStore } from '../idempotency/handle-request.ts'
+import { storeUnavailable } from '../idempotency/refuse.ts'
 import { waitWhileProcessing } from '../idempotency/wait.ts'
 import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
@@ -41,7 +40,7 @@ export async function statusRoute(route: StatusRoute, exchange: Exchange): Promi
   if (method !== 'GET' && method !== 'HEAD')
     return exchange.sendProblem(problem('method-not-allowed', 'Status pages are read with GET.'), ['Allow', 'GET, HEAD'])
   const keys = route.keys()
-  if (keys === undefined) return exchange.sendProblem(storeProblem())
+  if (keys === undefined) return exchange.sendProblem(storeUnavailable())
   const [, fingerprint, page] = FINGERPRINT_AND_PAGE.exec(exchange.target.path.slice(route.statusPath.length)) ?? []
   // What this deployment never issued is refused without a look into the store.
   if (fingerprint === undefined || !isIssued(fingerprint, keys)) return exchange.sendProblem(unknownFingerprint())
@@ -49,7 +48,7 @@ export async function statusRoute(route: StatusRoute, exchange: Exchange): Promi
     return page === undefined ? await sendStatus(route, exchange, fingerprint) : await sendResult(route, exchange, fingerprint, keys)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    return exchange.sendProblem(storeProblem())
+    return exchange.sendProblem(storeUnavailable())
   }
 }
 
@@ -127,11 +126,6 @@ function inFlight(route: StatusRoute, record: RecordView) {
 
 function unknownFingerprint() {
   return problem('unknown-fingerprint', 'No record of this fingerprint: it was never issued here, has expired, or is not yours.')
-}
-
-function storeProblem() {
-  const answer = refuseWithoutStore('refuse')
-  return answer.kind === 'problem' ? answer.problem : unknownFingerprint()
 }
 
 /** Fetch standard, CORS preflight: the answer's own headers say which origins may read the page. */

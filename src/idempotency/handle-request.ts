@@ -1,7 +1,6 @@
 // The heart: who may execute, and what everybody else gets.
 import { newExecutionId } from '../model/execution-id.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
-import { problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
 import { type AcquireRequest, type Claim, StoreUnavailable } from '../stores/store.ts'
@@ -9,7 +8,7 @@ import type { Answer, ClientStream } from './answer.ts'
 import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import { persist, takeBackClaim } from './persist.ts'
-import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored } from './refuse.ts'
+import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored, storeUnavailable } from './refuse.ts'
 import { waitForTurn } from './wait.ts'
 
 export interface Handled {
@@ -130,12 +129,7 @@ function answerWithoutStore(gate: Gate, { rule, operation }: GuardedRequest, exe
 
 export function refuseWithoutStore(onStoreError: 'refuse' | 'pass'): Answer {
   if (onStoreError === 'pass') return { kind: 'unguarded', reason: 'store-unavailable', marked: true }
-  return {
-    kind: 'problem',
-    problem: problem('store-unavailable', 'The store that remembers requests is out of reach; nothing was sent to the upstream.', {
-      retryAfterMs: 1000,
-    }),
-  }
+  return { kind: 'problem', problem: storeUnavailable() }
 }
 
 function nothing(): void {}

@@ -22,10 +22,6 @@ export class LiveExecutions {
   readonly #live: Entry[] = []
   #over = false
 
-  get size(): number {
-    return this.#live.length
-  }
-
   add(execution: LiveExecution): void {
     const entry = { execution, at: this.#live.length }
     this.#live.push(entry)

@@ -1,6 +1,6 @@
 // The refusals that a record's state calls for.
 import { differingFields } from '../fingerprint/digest-fields.ts'
-import { problem } from '../model/problems.ts'
+import { problem, type Problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
 import type { Claim } from '../stores/store.ts'
@@ -49,4 +49,9 @@ export function refuseUnstored(record: RecordView, { head }: StoredResponse): An
       members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
     }),
   }
+}
+
+export function storeUnavailable(): Problem {
+  const detail = 'The store that remembers requests is out of reach; nothing was sent to the upstream.'
+  return problem('store-unavailable', detail, { retryAfterMs: 1000 })
 }
