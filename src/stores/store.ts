@@ -24,8 +24,11 @@
 //  G11 An acquire that looks under aliases too is decided in one step over all of these names: granted only where the record
 //      of none of them refuses it, whatever the order; decided on the first that refuses, else on the first that lives (its
 //      own name first), else under its own name. All of the above then holds of that record, under that record's own name.
+//  G12 While an execution runs its answer may be appended to the record's log, piece by piece, by that execution alone. A
+//      reader sees a beginning of what was appended, without gaps, and never the log of another execution. Only a settling
+//      makes it a result; a log whose execution ends without one is gone, and so is one of which a piece was lost.
 import type { RecordView, SettledStatus } from '../model/record.ts'
-import type { StoredResponse } from '../model/stored-response.ts'
+import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
 /** Time to live in milliseconds; Infinity keeps the record for ever. */
 export type TtlMs = number
@@ -61,9 +64,9 @@ export type Claim =
       readonly after: 'none' | 'failed' | 'unknown' | 'completed'
     }
   | { readonly kind: 'in_flight'; readonly record: RecordView }
-  | { readonly kind: 'completed'; readonly record: RecordView; readonly response: StoredResponse }
+  | { readonly kind: 'completed'; readonly record: RecordView; readonly response: KeptResponse }
   /** Only with `onFailed: replay`, and only where an answer was stored. */
-  | { readonly kind: 'failed'; readonly record: RecordView; readonly response: StoredResponse }
+  | { readonly kind: 'failed'; readonly record: RecordView; readonly response: KeptResponse }
   | { readonly kind: 'unknown'; readonly record: RecordView }
   /** `digestFields` are those of the first request. */
   | { readonly kind: 'key_reused'; readonly record: RecordView; readonly digestFields: string }
@@ -74,6 +77,11 @@ export interface SettleRequest {
   readonly to: SettledStatus
   /** Absent: nothing came back that is worth keeping. */
   readonly response?: StoredResponse
+  /**
+   * So many bytes of the body are in the log already, and `response.body` is what comes after them. Where the log holds another
+   * number, the answer is kept without its body (`bodyStored: false`).
+   */
+  readonly logged?: number
   readonly ttlMs: TtlMs
   /**
    * The record outlives its settling by at least this (the rule's lease), even where the ttl is over: whoever waited
@@ -89,19 +97,59 @@ export interface RenewRequest {
   readonly ttlMs: TtlMs
 }
 
+export interface AppendRequest extends ExecutionName {
+  /** How many bytes of the body were appended before. */
+  readonly offset: number
+  /** May be empty, to tell of the head alone. */
+  readonly chunk: Buffer
+  /** With the first piece. */
+  readonly head?: AnswerHead
+  /** The answer is over `maxResult`: its log is dropped, and whoever reads it is told. */
+  readonly overflow?: boolean
+}
+
+export interface ExecutionName {
+  readonly fingerprint: string
+  readonly executionId: string
+}
+
+export interface LogRequest extends ExecutionName {
+  readonly offset: number
+  /** At most so many bytes at once; where there is one to give, at least one is given. */
+  readonly maxBytes: number
+}
+
+export type LogReading =
+  /** The answer is still coming. Without a head: nothing of it was appended yet. */
+  | { readonly kind: 'open'; readonly head: AnswerHead | undefined; readonly bytes: Buffer; readonly leaseLeft: number }
+  /** The answer is stored, whole; it ends where `head.bodyBytes` says. */
+  | { readonly kind: 'closed'; readonly head: ResponseHead; readonly bytes: Buffer }
+  /** There is no such log: the record says why, if it is still there. */
+  | { readonly kind: 'gone'; readonly record: RecordView | undefined }
+
+/** Stored bodies of up to this many bytes come with the claim that replays them; larger ones are read from the log. */
+export const INLINE_BYTES = 65_536
+
 /** `stale`: the execution is no longer the record's latest, or its lease has run out; nothing was changed. */
 export type SettleResult = 'ok' | 'stale'
 
 export interface Store {
   acquire(request: AcquireRequest): Promise<Claim>
-  renew(request: RenewRequest): Promise<SettleResult>
+  /** `cancelled`: renewed, and somebody who may has asked that the execution be given up. */
+  renew(request: RenewRequest): Promise<SettleResult | 'cancelled'>
   settle(request: SettleRequest): Promise<SettleResult>
+  /** `stale` also where a piece before this one is missing. */
+  append(request: AppendRequest): Promise<SettleResult>
+  /** Asks the gateway that runs the execution to give it up; it learns of it at its next renewal. */
+  cancel(request: ExecutionName): Promise<SettleResult>
+  /** The execution's log, or the stored answer that became of it. */
+  readLog(request: LogRequest): Promise<LogReading>
   /** A reading without side effect; undefined when there is no such record. */
   read(fingerprint: string): Promise<RecordView | undefined>
   /** The stored answer, or undefined when there is none. */
-  readResponse(fingerprint: string): Promise<StoredResponse | undefined>
+  readResponse(fingerprint: string): Promise<KeptResponse | undefined>
   /**
-   * Calls back after each settling of the fingerprint, by whichever gateway, from the moment the promise resolves until
+   * Calls back after each settling of the fingerprint and each piece of its log, by whichever gateway, from the moment the promise resolves until
    * the returned function is called. A call may be spurious, and one may be lost with a connection: read, then decide.
    */
   watch(fingerprint: string, onChange: () => void): Promise<() => void>

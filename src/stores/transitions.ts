@@ -1,8 +1,18 @@
 // The record's state machine as pure functions: what each verb decides, given the record and the time. acquire.lua,
 // renew.lua and settle.lua say the same in Redis; the contract suite holds the two to each other.
 import type { RecordStatus, RecordView } from '../model/record.ts'
-import type { ResponseHead } from '../model/stored-response.ts'
-import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult } from './store.ts'
+import type { AnswerHead, ResponseHead } from '../model/stored-response.ts'
+import type {
+  AcquireRequest,
+  AppendRequest,
+  Claim,
+  ExecutionName,
+  LogReading,
+  LogRequest,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+} from './store.ts'
 
 /** A record as it is kept. Never changed in place. */
 export interface KeptRecord {
@@ -24,6 +34,17 @@ export interface KeptRecord {
   /** Infinity: kept for ever. */
   readonly expiresAt: number
   readonly head: ResponseHead | undefined
+  /** The answer that is being appended; undefined where nothing of it was. */
+  readonly log: OpenLog | undefined
+  /** Somebody has asked that the execution be given up. */
+  readonly cancelled: boolean
+}
+
+export interface OpenLog {
+  readonly head: AnswerHead
+  readonly bytes: number
+  /** The answer was over `maxResult`: its bytes are gone. */
+  readonly overflow: boolean
 }
 
 export type Granted = Extract<Claim, { kind: 'acquired' }>
@@ -123,6 +144,8 @@ export function grant(record: KeptRecord | undefined, request: AcquireRequest, g
     // An unknown outcome is remembered for a ttl after the last sign of life.
     expiresAt: now + request.leaseMs + request.ttlMs,
     head: undefined,
+    log: undefined,
+    cancelled: false,
   }
 }
 
@@ -145,8 +168,54 @@ export function settle<R extends KeptRecord>(record: R | undefined, request: Set
   if (record.status === 'completed' || record.status === 'failed') return 'stale'
   const from = request.to === 'unknown' ? now : record.createdAt
   const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs)
-  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head: request.response?.head }
+  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head: settledHead(record, request), log: undefined }
 }
+
+/** A log that lost a piece is no body. */
+function settledHead({ log }: KeptRecord, { response, logged = 0 }: SettleRequest): ResponseHead | undefined {
+  if (response === undefined || logged === 0 || (log?.bytes === logged && !log.overflow)) return response?.head
+  return { ...response.head, bodyStored: false }
+}
+
+/** The record with the wish in it, or undefined where there is nothing to give up. */
+export function cancel<R extends KeptRecord>(record: R | undefined, { executionId }: ExecutionName, now: number): R | undefined {
+  if (record === undefined || record.executionId !== executionId || statusAt(record, now) !== 'processing') return undefined
+  return { ...record, cancelled: true }
+}
+
+/** G12. `ok` and `stale` change nothing; a record is what to write, with the piece. */
+export function append<R extends KeptRecord>(record: R | undefined, request: AppendRequest): R | SettleResult {
+  if (record === undefined || record.executionId !== request.executionId || record.status !== 'processing') return 'stale'
+  const { offset, chunk, overflow = false } = request
+  const log = record.log ?? (request.head && { head: request.head, bytes: 0, overflow: false })
+  if (log === undefined || log.overflow) return overflow && log !== undefined ? 'ok' : 'stale'
+  if (overflow) return { ...record, log: { ...log, overflow } }
+  // Sent twice: the answer to the first was lost.
+  if (record.log !== undefined && log.bytes >= offset + chunk.length) return 'ok'
+  return log.bytes === offset ? { ...record, log: { ...log, bytes: offset + chunk.length } } : 'stale'
+}
+
+/** What a reading of the log comes to; `read` gives bytes of the body from the request's offset on. */
+export function readLog(
+  record: KeptRecord | undefined,
+  { fingerprint, executionId, offset }: LogRequest,
+  { now, read }: { now: number; read: () => Buffer },
+): LogReading {
+  const gone = { kind: 'gone', record: record && viewOf(fingerprint, record, now) } as const
+  if (record === undefined || record.executionId !== executionId) return gone
+  const status = statusAt(record, now)
+  if (status === 'processing') {
+    const { log } = record
+    if (log?.overflow === true) return gone
+    const bytes = log === undefined || log.bytes <= offset ? NO_BYTES : read()
+    return { kind: 'open', head: log?.head, bytes, leaseLeft: record.leaseUntil - now }
+  }
+  const { head } = record
+  if (status === 'unknown' || head?.bodyStored !== true) return gone
+  return { kind: 'closed', head, bytes: head.bodyBytes <= offset ? NO_BYTES : read() }
+}
+
+const NO_BYTES = Buffer.alloc(0)
 
 /** A completed record always has an answer to replay (its body may be left out: `bodyStored: false`). */
 export function checkSettle(request: SettleRequest): void {
@@ -178,7 +247,7 @@ export function viewOf(fingerprint: string, record: KeptRecord, now: number): Re
 interface Refused {
   readonly view: RecordView
   readonly digestFields: string
-  readonly body: Buffer
+  readonly body: Buffer | undefined
 }
 
 /** The refusal in the words of the interface. */

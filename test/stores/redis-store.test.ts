@@ -218,7 +218,7 @@ t.test('a settle whose reply was lost, sent again, is ok', async (t) => {
   proxy.fault = 'none'
   await worksAgain(store)
   t.equal(await store.settle(settleOf(request, 'completed')), 'ok')
-  t.equal((await store.readResponse(request.fingerprint))?.body.toString(), 'kept')
+  t.equal((await store.readResponse(request.fingerprint))?.body?.toString(), 'kept')
 })
 
 t.test('watchers hear of settlings after their connection was cut, and are told to look when it is back', async (t) => {

@@ -1,8 +1,8 @@
 // Requests to a store, as the tests write them: only what matters is named.
 import { createHash, randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
-import type { StoredResponse } from '../../src/model/stored-response.ts'
-import type { AcquireRequest, RenewRequest, SettleRequest } from '../../src/stores/store.ts'
+import type { KeptResponse, StoredResponse } from '../../src/model/stored-response.ts'
+import type { AcquireRequest, RenewRequest, SettleRequest, Store } from '../../src/stores/store.ts'
 
 export function newFingerprint(): string {
   return randomBytes(24).toString('base64url')
@@ -43,4 +43,17 @@ export function responseOf(
   const body = Buffer.from(content as string)
   const bodyHash = createHash('sha256').update(body).digest('hex')
   return { head: { status, headers, bodyHash, bodyBytes: body.length, bodyStored: true }, body }
+}
+
+/** The body, which a store may give by pieces. */
+export async function bodyOf(store: Store, { fingerprint, executionId }: AcquireRequest, { head, body }: KeptResponse): Promise<Buffer> {
+  if (body !== undefined) return body
+  const pieces: Buffer[] = []
+  for (let offset = 0; offset < head.bodyBytes;) {
+    const reading = await store.readLog({ fingerprint, executionId, offset, maxBytes: 1_000_000 })
+    if (reading.kind !== 'closed' || reading.bytes.length === 0) throw new Error(`the log is ${reading.kind} at ${offset}`)
+    pieces.push(reading.bytes)
+    offset += reading.bytes.length
+  }
+  return Buffer.concat(pieces)
 }

@@ -1,18 +1,43 @@
 // The store in memory: the executable specification, for tests and single-process trials. A restart forgets everything.
 import type { RecordView } from '../../model/record.ts'
-import type { StoredResponse } from '../../model/stored-response.ts'
-import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult, Store } from '../store.ts'
+import type { KeptResponse } from '../../model/stored-response.ts'
+import type {
+  AcquireRequest,
+  AppendRequest,
+  Claim,
+  ExecutionName,
+  LogReading,
+  LogRequest,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+  Store,
+} from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
 import type { KeptRecord } from '../transitions.ts'
-import { checkSettle, decideAcquire, grant, isDuplicate, living, refusalClaim, renew, settle, viewOf } from '../transitions.ts'
+import {
+  append,
+  cancel,
+  checkSettle,
+  decideAcquire,
+  grant,
+  isDuplicate,
+  living,
+  readLog,
+  refusalClaim,
+  renew,
+  settle,
+  viewOf,
+} from '../transitions.ts'
 import { Watchers } from '../watchers.ts'
+import { Bytes } from './bytes.ts'
 
 const SWEEP_EVERY_MS = 1000
-const NO_BODY = Buffer.alloc(0)
 
 interface Entry {
   readonly record: KeptRecord
-  readonly body: Buffer
+  /** The stored body, or as much of it as was appended. */
+  readonly body: Bytes
 }
 
 /** Every verb runs in one turn of the event loop, which makes it atomic. Only expired records are ever removed (G7). */
@@ -34,24 +59,34 @@ export class MemoryStore implements Store {
     const now = this.#now()
     const { fingerprint, record: found, decision } = decideAcquire((name) => this.#entries.get(name)?.record, request, now)
     if (typeof decision === 'object') {
-      this.#entries.set(fingerprint, { record: grant(found, request, decision, now), body: NO_BODY })
+      this.#entries.set(fingerprint, { record: grant(found, request, decision, now), body: new Bytes() })
       return decision
     }
     if (found === undefined) throw new TypeError('a refusal without a record')
-    const body = this.#entries.get(fingerprint)?.body ?? NO_BODY
+    const body = this.#entries.get(fingerprint)?.body ?? new Bytes()
     let record = found
     if (isDuplicate(record, request, decision)) {
       record = { ...record, duplicates: record.duplicates + 1 }
       this.#entries.set(fingerprint, { record, body })
     }
-    return refusalClaim(decision, { view: viewOf(fingerprint, record, now), digestFields: record.digestFields, body })
+    return refusalClaim(decision, { view: viewOf(fingerprint, record, now), digestFields: record.digestFields, body: body.inline() })
   }
 
-  async renew(request: RenewRequest): Promise<SettleResult> {
+  async renew(request: RenewRequest): Promise<SettleResult | 'cancelled'> {
     this.#open('renew')
     const now = this.#now()
     const entry = this.#living(request.fingerprint, now)
     const record = renew(entry?.record, request, now)
+    if (entry === undefined || record === undefined) return 'stale'
+    this.#entries.set(request.fingerprint, { ...entry, record })
+    return record.cancelled ? 'cancelled' : 'ok'
+  }
+
+  async cancel(request: ExecutionName): Promise<SettleResult> {
+    this.#open('cancel')
+    const now = this.#now()
+    const entry = this.#living(request.fingerprint, now)
+    const record = cancel(entry?.record, request, now)
     if (entry === undefined || record === undefined) return 'stale'
     this.#entries.set(request.fingerprint, { ...entry, record })
     return 'ok'
@@ -61,11 +96,33 @@ export class MemoryStore implements Store {
     checkSettle(request)
     this.#open('settle')
     const now = this.#now()
-    const settled = settle(this.#living(request.fingerprint, now)?.record, request, now)
-    if (typeof settled === 'string') return settled
-    this.#entries.set(request.fingerprint, { record: settled, body: copyOf(request.response?.body) })
+    const entry = this.#living(request.fingerprint, now)
+    const record = settle(entry?.record, request, now)
+    if (entry === undefined || typeof record === 'string') return typeof record === 'string' ? record : 'stale'
+    const body = (request.logged ?? 0) > 0 ? entry.body : new Bytes()
+    body.add(request.response?.body)
+    this.#entries.set(request.fingerprint, { record, body: record.head?.bodyStored === true ? body : new Bytes() })
     this.#watchers.notify(request.fingerprint)
     return 'ok'
+  }
+
+  async append(request: AppendRequest): Promise<SettleResult> {
+    this.#open('append')
+    const entry = this.#living(request.fingerprint, this.#now())
+    const record = append(entry?.record, request)
+    if (entry === undefined || typeof record === 'string') return typeof record === 'string' ? record : 'stale'
+    const body = request.overflow === true ? new Bytes() : entry.body
+    body.add(request.chunk)
+    this.#entries.set(request.fingerprint, { record, body })
+    this.#watchers.notify(request.fingerprint)
+    return 'ok'
+  }
+
+  async readLog(request: LogRequest): Promise<LogReading> {
+    this.#open('readLog')
+    const now = this.#now()
+    const entry = this.#living(request.fingerprint, now)
+    return readLog(entry?.record, request, { now, read: () => entry!.body.slice(request.offset, request.maxBytes) })
   }
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
@@ -75,10 +132,10 @@ export class MemoryStore implements Store {
     return entry && viewOf(fingerprint, entry.record, now)
   }
 
-  async readResponse(fingerprint: string): Promise<StoredResponse | undefined> {
+  async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
     this.#open('readResponse')
     const entry = this.#living(fingerprint, this.#now())
-    return entry?.record.head && { head: entry.record.head, body: entry.body }
+    return entry?.record.head && { head: entry.record.head, body: entry.body.inline() }
   }
 
   async watch(fingerprint: string, onChange: () => void): Promise<() => void> {
@@ -116,9 +173,4 @@ export class MemoryStore implements Store {
       if (living(record, now) === undefined) this.#entries.delete(fingerprint)
     }
   }
-}
-
-/** The bytes alone: a piece of a socket's read buffer would keep the whole of it in memory. */
-function copyOf(body: Buffer | undefined): Buffer {
-  return body === undefined || body.length === 0 ? NO_BODY : Buffer.from(body)
 }
