@@ -11,6 +11,7 @@ import { loadStepTools } from './fingerprint/steps/tools.ts'
 import { corsHeaders } from './http/cors.ts'
 import { createTokenVerifier } from './http/verify-token.ts'
 import { createServer } from './http/server.ts'
+import { Answers } from './idempotency/answers.ts'
 import { Durations } from './idempotency/durations.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
 import { openStore } from './stores/open-store.ts'
@@ -33,7 +34,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
   const rules = config.rules.map((rule) => compileRule(rule, tools))
   let draining = false
   const secret = new SecretKeys(store, config.secret)
-  const gate = { store, upstreams, live, log, durations: new Durations(), storeTimeout: config.storeTimeout }
+  const gate = { store, upstreams, live, answers: new Answers(store), log, durations: new Durations(), storeTimeout: config.storeTimeout }
   const proxy = {
     gate,
     routes: compileRoutes(rules),

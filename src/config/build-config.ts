@@ -68,6 +68,7 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     onMissing: rule.onMissing ?? 'refuse',
     onStoreError: rule.onStoreError ?? 'refuse',
     onDisconnect: rule.onDisconnect ?? 'continue',
+    async: rule.async ?? false,
     ttl: rule.ttl ?? 24 * 60 * MINUTE,
     lease: rule.lease ?? MINUTE / 2,
     timeout: rule.timeout ?? 10 * MINUTE,

@@ -24,7 +24,7 @@ export interface RuleConfig {
   readonly digestIgnore: readonly string[]
   readonly retryEvidence?: string
   readonly inFlight: {
-    readonly answer: 'refuse' | 'wait'
+    readonly answer: 'refuse' | 'wait' | 'attach'
     readonly status: number
     readonly retryAfter: 'auto' | number
     readonly maxWait: number
@@ -35,6 +35,7 @@ export interface RuleConfig {
   readonly onMissing: 'refuse' | 'pass' | 'skip'
   readonly onStoreError: 'refuse' | 'pass'
   readonly onDisconnect: 'continue' | 'abort'
+  readonly async: boolean
   /** Infinity: for ever. */
   readonly ttl: number
   readonly lease: number

@@ -79,9 +79,11 @@ const outcome = z
 const inFlight = z
   .strictObject({
     answer: z
-      .enum(['refuse', 'wait'])
+      .enum(['refuse', 'wait', 'attach'])
       .default('refuse')
-      .describe('What a duplicate gets while the first runs: a refusal at once, or the result as soon as it is there'),
+      .describe(
+        'What a duplicate gets while the first runs: a refusal at once, the result as soon as it is there, or the answer as far as it has come and then live',
+      ),
     status: z
       .union([z.literal(425), z.literal(409), z.literal(423), z.literal(429), z.literal(503)])
       .default(425)
@@ -151,6 +153,10 @@ const ruleSettings = {
     .enum(['continue', 'abort'])
     .optional()
     .describe('The client has gone: the execution runs on, or is cancelled. Default: continue'),
+  async: z
+    .boolean()
+    .optional()
+    .describe('Prefer: respond-async is honoured: 202 at once, and the execution runs in the background. Default: false'),
   ttl: z
     .union([z.literal('forever').transform(() => Number.POSITIVE_INFINITY), value.age('A duration')])
     .optional()

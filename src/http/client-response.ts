@@ -1,6 +1,7 @@
 // The client's side of a response on node:http: raw header lines, back-pressure, and ends that tell the truth.
 import type { ServerResponse } from 'node:http'
 import type { ClientStream } from '../idempotency/answer.ts'
+import type { Problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -63,7 +64,7 @@ export class ClientResponse implements ClientStream {
   }
 
   /** No terminal chunk, or fewer bytes than declared: RFC 9112 8 calls that incomplete. */
-  break(): void {
+  break(_problem?: Problem): void {
     const { socket } = this.#response
     if (socket === null || socket.destroyed) return
     // Without framing (HTTP/1.0) the end of the connection is the end of the body: only a reset is not a clean one.

@@ -27,6 +27,11 @@ export class Exchange {
     this.#options = options
   }
 
+  /** The last event of a stream that the client has seen (HTML Living Standard 9.2.4). */
+  get lastEventId(): string | undefined {
+    return headerValue(this.raw.rawHeaders, 'last-event-id')
+  }
+
   /** RFC 9110 10.1.1: `100 Continue` is sent by whoever is ready to read, and only then; `Expect` goes no further. */
   continueReading(): void {
     if (this.raw.headers.expect?.toLowerCase() === '100-continue' && !this.response.headersSent) this.response.writeContinue()
@@ -34,8 +39,13 @@ export class Exchange {
 
   /** The gateway's own answer, readable to pages of the configured origins. */
   send(status: number, headers: HeaderList, body: Buffer): void {
-    this.client.head(status, [...headers, ...this.#options.cors(this.raw.headers.origin), ...this.#closeIfUnread()])
+    this.client.head(status, [...headers, ...this.ownHeaders()])
     this.client.end(body.length > 0 && this.raw.method !== 'HEAD' ? body : undefined)
+  }
+
+  /** What every answer of the gateway's own carries. */
+  ownHeaders(): HeaderList {
+    return [...this.#options.cors(this.raw.headers.origin), ...this.#closeIfUnread()]
   }
 
   sendProblem(problem: Problem, headers: HeaderList = []): number {
@@ -65,6 +75,14 @@ export class Exchange {
     const { status } = stored.head
     const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
     this.send(status, [...own, ...length, ...headers], body)
+  }
+
+  /** RFC 9110 15.3.3: it is being done; the status page tells what comes of it. */
+  sendAccepted(fingerprint: string): number {
+    const url = `${this.#options.statusPath}/${fingerprint}`
+    const headers = ['Location', url, 'Preference-Applied', 'respond-async', 'Idempotency-Fingerprint', fingerprint]
+    this.sendJson(202, { fingerprint, status: 'processing', status_url: url }, headers)
+    return 202
   }
 
   /** An answer before the body was read leaves the rest of it on the connection: it cannot be used again. */

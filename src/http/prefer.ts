@@ -9,3 +9,8 @@ export function preferredWait(header: string | undefined): number | undefined {
   }
   return undefined
 }
+
+/** `respond-async` (RFC 7240 4.1). */
+export function prefersAsync(header: string | undefined): boolean {
+  return header !== undefined && header.split(',').some((preference) => /^\s*respond-async\s*(?:[;=].*)?$/i.test(preference))
+}

@@ -17,10 +17,11 @@ import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
 import { Exchange } from './exchange.ts'
 import { passThrough } from './pass-through.ts'
-import { preferredWait } from './prefer.ts'
+import { preferredWait, prefersAsync } from './prefer.ts'
 import { readBody } from './raw-body.ts'
 import { requestParts } from './request-parts.ts'
 import type { TokenVerifier } from './verify-token.ts'
+import { sendFollow } from './send-follow.ts'
 import { isStatusPath, statusRoute } from './status-route.ts'
 
 export interface ProxyRoutes {
@@ -182,6 +183,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
   const { operation } = identified
+  const preferences = listHeader(headers, 'prefer')
   const { answer: decided, fingerprint } = await handleRequest(
     proxy.gate,
     {
@@ -193,7 +195,9 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
         headers,
         body,
       },
-      preferWait: preferredWait(listHeader(headers, 'prefer')),
+      preferWait: preferredWait(preferences),
+      respondAsync: config.async && prefersAsync(preferences),
+      lastEventId: exchange.lastEventId,
     },
     match.rule.outcome,
     exchange.client,
@@ -209,6 +213,13 @@ async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, de
     case 'replay':
       await exchange.sendReplay(made.response, made.headers)
       return { outcome: 'replayed', status: made.response.head.status }
+    case 'follow': {
+      const ended = await sendFollow(exchange, made, { live: proxy.gate.live })
+      const outcome = made.answer.live === undefined ? 'replayed' : 'attached'
+      return { outcome: ended === 'whole' ? outcome : ended === 'gone' ? 'client-gone' : 'broken', status: made.answer.head.status }
+    }
+    case 'accepted':
+      return { outcome: 'accepted', status: exchange.sendAccepted(made.fingerprint) }
     case 'streamed':
       return { outcome: made.whole ? 'executed' : 'broken', status: made.status }
     case 'unguarded':

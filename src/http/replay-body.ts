@@ -16,6 +16,10 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   br: promisify(brotliDecompress) as Decoder,
 }
 
+export function canDecode(coding: string): boolean {
+  return Object.hasOwn(DECODERS, coding)
+}
+
 export interface ReplayBody {
   readonly headers: HeaderList
   readonly body: Buffer
@@ -28,7 +32,7 @@ export interface ReplayBody {
 export async function replayBody({ head, body }: StoredResponse, acceptEncoding: string | undefined): Promise<ReplayBody> {
   const coding = headerValue(head.headers, 'content-encoding')?.trim().toLowerCase()
   const decode = coding === undefined ? undefined : DECODERS[coding]
-  if (coding === undefined || decode === undefined || body.length === 0 || accepts(acceptEncoding, coding))
+  if (coding === undefined || decode === undefined || body.length === 0 || acceptsCoding(acceptEncoding, coding))
     return { headers: head.headers, body }
   try {
     return { headers: identityHeaders(head.headers), body: await decode(body, { maxOutputLength: MAX_DECODED_BYTES }) }
@@ -38,7 +42,8 @@ export async function replayBody({ head, body }: StoredResponse, acceptEncoding:
   }
 }
 
-function accepts(header: string | undefined, coding: string): boolean {
+/** RFC 9110 12.5.3; see replayBody for a client that sends none. */
+export function acceptsCoding(header: string | undefined, coding: string): boolean {
   let wildcard = false
   for (const item of (header ?? '').toLowerCase().split(',')) {
     const [name, ...parameters] = item.split(';').map((text) => text.trim())
@@ -50,7 +55,7 @@ function accepts(header: string | undefined, coding: string): boolean {
 }
 
 /** Other bytes than the ones a strong validator was made for (RFC 9110 8.8.1). */
-function identityHeaders(headers: HeaderList): string[] {
+export function identityHeaders(headers: HeaderList): string[] {
   const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()

@@ -7,13 +7,14 @@ import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import { ownerTag } from '../fingerprint/owner.ts'
 import type { Rule } from '../fingerprint/compile-rule.ts'
 import { type Gate, timeLeft } from '../idempotency/gate.ts'
-import { replay } from '../idempotency/handle-request.ts'
+import { replay } from '../idempotency/replay.ts'
 import { storeUnavailable } from '../idempotency/refuse.ts'
 import { waitWhileProcessing } from '../idempotency/wait.ts'
 import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
 import { wholeSeconds } from './problem-response.ts'
 import { requestParts } from './request-parts.ts'
+import { sendFollow } from './send-follow.ts'
 import type { TokenVerifier } from './verify-token.ts'
 
 /** A status page's path says nothing of the one that was guarded. */
@@ -77,11 +78,19 @@ async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: s
   if (record.status === 'processing') return exchange.sendProblem(inFlight(route, record))
   const response = await route.gate.store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
-  if (!response.head.bodyStored)
-    return exchange.sendProblem(problem('result-not-stored', 'The answer was over maxResult and is not kept.', { fingerprint }))
-  const answer = replay(response, record)
-  if (answer.kind === 'replay') await exchange.sendReplay(answer.response, answer.headers)
-  return response.head.status
+  const answer = await replay(route.gate.store, response, record, exchange.lastEventId)
+  switch (answer.kind) {
+    case 'replay':
+      await exchange.sendReplay(answer.response, answer.headers)
+      return response.head.status
+    case 'follow':
+      await sendFollow(exchange, answer, { live: route.gate.live })
+      return response.head.status
+    case 'problem':
+      return exchange.sendProblem(answer.problem)
+    default:
+      throw new TypeError(`a stored answer is not ${answer.kind}`)
+  }
 }
 
 async function isOwner(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): Promise<boolean> {

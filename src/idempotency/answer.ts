@@ -1,12 +1,33 @@
 // What a guarded request is answered with. The http floor writes it; the heart only decides.
 import type { Problem } from '../model/problems.ts'
-import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
+import type { AnswerHead, HeaderList, StoredResponse } from '../model/stored-response.ts'
+import type { ExecutionName, Store } from '../stores/store.ts'
+import type { LiveAnswer } from './live-answer.ts'
+
+/** A response whose bytes are read as they are wanted. */
+export interface FollowedAnswer extends ExecutionName {
+  readonly store: Store
+  /** Undefined: the answer is stored, and the log is closed. */
+  readonly live: LiveAnswer | undefined
+  readonly head: AnswerHead
+}
 
 export type Answer =
   /** The gateway refuses, and says why. */
   | { readonly kind: 'problem'; readonly problem: Problem; readonly headers?: HeaderList }
   /** The stored response, again. */
   | { readonly kind: 'replay'; readonly response: StoredResponse; readonly headers: HeaderList }
+  /** A streamed response, from an offset on: that of a running execution, or a stored one that is read by pieces. */
+  | {
+      readonly kind: 'follow'
+      readonly answer: FollowedAnswer
+      readonly offset: number
+      /** Events of the stream before the offset. */
+      readonly eventsBefore: number
+      readonly headers: HeaderList
+    }
+  /** RFC 7240 4.1: it runs in the background. */
+  | { readonly kind: 'accepted'; readonly fingerprint: string }
   /** The upstream's answer has gone to the client already, whole or broken. */
   | { readonly kind: 'streamed'; readonly status: number | undefined; readonly whole: boolean }
   /** The rule lets the request pass without a guard; `marked` when that was not the client's own choice. */
@@ -26,6 +47,6 @@ export interface ClientStream {
   write(chunk: Buffer): boolean
   onDrain(listener: () => void): void
   end(chunk?: Buffer): void
-  /** Ends so that the client cannot take what it has for the whole. */
-  break(): void
+  /** Ends so that the client cannot take what it has for the whole; the problem is told where the rule and the stream allow it. */
+  break(problem?: Problem): void
 }

@@ -1,20 +1,17 @@
 // One execution under a lease: forward, record, settle, and only then let the client see the end.
-import { headerValue, passedOn } from '../model/headers.ts'
+import { headerValue } from '../model/headers.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem, type Problem, type ProblemName } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
-import { type Forwarding, forward, type ResponseEvents } from '../upstream/forward.ts'
+import { type Forwarding, forward } from '../upstream/forward.ts'
 import type { UpstreamError } from '../upstream/upstream-error.ts'
 import type { Answer, ClientStream } from './answer.ts'
-import { ClientCopy } from './client-copy.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import { keepLease } from './keep-lease.ts'
 import { persist } from './persist.ts'
-import { ResponseLog } from './response-log.ts'
-
-import { storedHeaders } from './stored-headers.ts'
+import { Recording } from './recording.ts'
 
 export interface Grant {
   /** The record's, which may be an alias of the request's own. */
@@ -25,7 +22,7 @@ export interface Grant {
 }
 
 /** How the upstream's part ended. */
-type Ending = { readonly response: StoredResponse; readonly status: SettledStatus } | { readonly error: UpstreamError }
+type Ending = 'whole' | UpstreamError
 
 /**
  * Resolves when the client has its answer or cannot get one any more. The execution itself does not depend on the
@@ -34,7 +31,7 @@ type Ending = { readonly response: StoredResponse; readonly status: SettledStatu
 export function execute(gate: Gate, request: GuardedRequest, grant: Grant, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {
   const execution = new Execution(gate, request, grant, outcome, client)
   const answer = execution.run()
-  gate.live.add({ giveUp: () => execution.cancel(), settled: answer.then(nothing, nothing) })
+  gate.live.add({ executionId: grant.executionId, giveUp: () => execution.cancel(), settled: answer.then(nothing, nothing) })
   return answer
 }
 
@@ -42,19 +39,24 @@ class Execution {
   readonly #gate: Gate
   readonly #request: GuardedRequest
   readonly #grant: Grant
-  readonly #outcome: OutcomeTable
   readonly #client: ClientStream
-  readonly #copy: ClientCopy
+  readonly #recording: Recording
   #forwarding: Forwarding | undefined
-  #status: number | undefined
 
   constructor(gate: Gate, request: GuardedRequest, grant: Grant, outcome: OutcomeTable, client: ClientStream) {
     this.#gate = gate
     this.#request = request
     this.#grant = grant
-    this.#outcome = outcome
     this.#client = client
-    this.#copy = new ClientCopy(client)
+    this.#recording = new Recording({
+      gate,
+      rule: request.rule,
+      name: { fingerprint: grant.fingerprint, executionId: grant.executionId },
+      outcome,
+      client,
+      pauseUpstream: () => this.#forwarding?.pause(),
+      resumeUpstream: () => this.#forwarding?.resume(),
+    })
   }
 
   cancel(): void {
@@ -67,7 +69,10 @@ class Execution {
     const { fingerprint, executionId } = this.#grant
     const started = performance.now()
     const lease = { fingerprint, executionId, leaseMs: rule.lease, ttlMs: rule.ttl }
-    const release = keepLease(store, lease, () => this.#warn('the lease was lost: another execution may have begun'))
+    const release = keepLease(store, lease, {
+      onLost: () => this.#warn('the lease was lost: another execution may have begun'),
+      onCancelled: () => this.cancel(),
+    })
     let ending: Ending
     let settled: SettleResult | 'unsettled'
     try {
@@ -76,8 +81,8 @@ class Execution {
     } finally {
       release()
     }
-    if ('error' in ending) return this.#answerFault(ending.error)
-    if (ending.status === 'completed') durations.add(rule.name, performance.now() - started)
+    if (ending !== 'whole') return this.#answerFault(ending)
+    if (this.#recording.outcome === 'completed') durations.add(rule.name, performance.now() - started)
     return settled === 'ok' ? this.#answerWhole() : this.#answerUnsettled(settled)
   }
 
@@ -93,47 +98,28 @@ class Execution {
       'Idempotency-Attempt',
       String(attempt),
     ]
+    const recording = this.#recording
     return new Promise((resolve) => {
-      const events = this.#recorder(resolve)
-      this.#forwarding = forward(this.#gate.upstreams.get(rule.upstream), { ...sent, headers, timeoutMs: rule.timeout }, events)
+      this.#forwarding = forward(
+        this.#gate.upstreams.get(rule.upstream),
+        { ...sent, headers, timeoutMs: rule.timeout },
+        {
+          onHead: (status, lines) => recording.head(status, lines),
+          onData: (chunk) => recording.data(chunk),
+          onEnd: () => resolve('whole'),
+          onFail: resolve,
+        },
+      )
       this.#client.onGone(() => this.#clientGone())
       if (this.#client.gone) this.#clientGone()
     })
   }
 
+  /** The execution does not belong to the first client alone: whoever has joined it keeps it alive. */
   #clientGone(): void {
-    if (this.#request.rule.onDisconnect === 'abort') this.cancel()
-    // Nobody is left to be waited for.
-    else this.#forwarding?.resume()
-  }
-
-  #recorder(resolve: (ending: Ending) => void): ResponseEvents {
-    const { rule } = this.#request
-    const log = new ResponseLog(rule.maxResult)
-    let stored: string[] = []
-    let outcome: SettledStatus = 'unknown'
-    return {
-      onHead: (status, headers) => {
-        this.#status = status
-        outcome = this.#outcome(status)
-        const passed = passedOn(headers)
-        stored = storedHeaders(passed, rule.replayHeaders)
-        this.#copy.head(status, [...passed, 'Idempotency-Fingerprint', this.#grant.fingerprint], outcome !== 'completed')
-      },
-      onData: (chunk) => {
-        log.append(chunk)
-        const ready = this.#copy.write(chunk)
-        // Up to maxResult the bytes are kept anyway; beyond it a slow client holds the upstream back, or memory would grow.
-        if (!ready && log.overflowed && !this.#client.gone) this.#waitForClient()
-      },
-      onEnd: () => resolve({ response: log.close(this.#status!, stored), status: outcome }),
-      onFail: (error) => resolve({ error }),
-    }
-  }
-
-  #waitForClient(): void {
-    this.#forwarding?.pause()
-    this.#client.onDrain(() => this.#forwarding?.resume())
+    if (this.#request.rule.onDisconnect !== 'abort') return
+    if (this.#recording.joined === 0) this.cancel()
+    else this.#recording.whenDeserted(() => this.cancel())
   }
 
   /** `unsettled`: the store stayed out of reach for a lease; the settling goes on behind the answer. */
@@ -145,7 +131,7 @@ class Execution {
       executionId,
       ttlMs: rule.ttl,
       keepAtLeastMs: rule.lease,
-      ...settledAs(ending),
+      ...(await this.#settledAs(ending)),
     }
     try {
       const result = await persist(() => this.#gate.store.settle(settling), rule.lease)
@@ -162,12 +148,17 @@ class Execution {
     }
   }
 
-  #answerWhole(): Answer {
-    this.#copy.end()
-    return { kind: 'streamed', status: this.#status, whole: true }
+  /** What was sent decides whether running again is safe. */
+  async #settledAs(ending: Ending): Promise<{ to: SettledStatus; response?: StoredResponse; logged?: number }> {
+    if (ending !== 'whole') return { to: ending.sent ? 'unknown' : 'failed' }
+    return { to: this.#recording.outcome, ...(await this.#recording.close()) }
   }
 
-  #answerFault(error: UpstreamError): Answer {
+  async #answerWhole(): Promise<Answer> {
+    return { kind: 'streamed', status: this.#recording.status, whole: await this.#recording.end() }
+  }
+
+  #answerFault(error: UpstreamError): Promise<Answer> {
     const [name, detail] = FAULTS[error.fault]
     const retry = error.sent ? (this.#request.rule.onUnknown === 'retry' ? 'same-key' : 'never') : 'same-key'
     return this.#refuse(
@@ -175,7 +166,7 @@ class Execution {
     )
   }
 
-  #answerUnsettled(settled: 'stale' | 'unsettled'): Answer {
+  #answerUnsettled(settled: 'stale' | 'unsettled'): Promise<Answer> {
     const { fingerprint } = this.#grant
     if (settled === 'stale') {
       return this.#refuse(
@@ -194,10 +185,9 @@ class Execution {
     )
   }
 
-  #refuse(refusal: Problem): Answer {
-    if (!this.#copy.begun) return { kind: 'problem', problem: refusal }
-    this.#copy.break()
-    return { kind: 'streamed', status: this.#status, whole: false }
+  async #refuse(refusal: Problem): Promise<Answer> {
+    if (!(await this.#recording.break(refusal))) return { kind: 'problem', problem: refusal }
+    return { kind: 'streamed', status: this.#recording.status, whole: false }
   }
 
   #warn(message: string): void {
@@ -219,12 +209,6 @@ const FAULTS: Readonly<Record<UpstreamError['fault'], readonly [ProblemName, str
 /** The upstream gets the client's own key, else the fingerprint, so that it can recognise the request as well. */
 function withKey(headers: HeaderList, key: string): HeaderList {
   return headerValue(headers, 'idempotency-key') === undefined ? [...headers, 'Idempotency-Key', key] : headers
-}
-
-/** What was sent decides whether running again is safe. */
-function settledAs(ending: Ending): { to: SettledStatus; response?: StoredResponse } {
-  if ('error' in ending) return { to: ending.error.sent ? 'unknown' : 'failed' }
-  return { to: ending.status, response: ending.response }
 }
 
 function nothing(): void {}

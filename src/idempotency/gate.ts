@@ -5,6 +5,7 @@ import type { RecordView } from '../model/record.ts'
 import type { Store } from '../stores/store.ts'
 import type { UpstreamRequest } from '../upstream/forward.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Answers } from './answers.ts'
 import type { Durations } from './durations.ts'
 import type { LiveExecutions } from './live-executions.ts'
 
@@ -18,6 +19,7 @@ export interface Gate {
   readonly upstreams: Upstreams
   readonly durations: Durations
   readonly live: LiveExecutions
+  readonly answers: Answers
   readonly log: Log
   /** Milliseconds that one store call may take. */
   readonly storeTimeout: number
@@ -31,6 +33,10 @@ export interface GuardedRequest {
   readonly forward: Omit<UpstreamRequest, 'timeoutMs'>
   /** Seconds of `Prefer: wait=N` (RFC 7240 4.3), where the client sent it. */
   readonly preferWait: number | undefined
+  /** `Prefer: respond-async` (RFC 7240 4.1), where the rule allows it. */
+  readonly respondAsync: boolean
+  /** The last event of the answer's stream that the client has seen (HTML Living Standard 9.2.4). */
+  readonly lastEventId: string | undefined
 }
 
 /** What in-flight refusals and the status page tell of the time that is left, in milliseconds. */

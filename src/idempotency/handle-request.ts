@@ -1,14 +1,15 @@
 // The heart: who may execute, and what everybody else gets.
 import { newExecutionId } from '../model/execution-id.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
-import type { RecordView } from '../model/record.ts'
-import type { StoredResponse } from '../model/stored-response.ts'
 import { type AcquireRequest, type Claim, StoreUnavailable } from '../stores/store.ts'
 import type { Answer, ClientStream } from './answer.ts'
+import { attach, type Joined } from './attach.ts'
 import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import { persist, takeBackClaim } from './persist.ts'
-import { refuseInFlight, refuseReuse, refuseUnknown, refuseUnstored, storeUnavailable } from './refuse.ts'
+import { NOBODY } from './nobody.ts'
+import { refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
+import { followed, joinedHeaders, replay } from './replay.ts'
 import { waitForTurn } from './wait.ts'
 
 export interface Handled {
@@ -23,15 +24,14 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
   try {
     const acquire = (onCompleted: AcquireRequest['onCompleted']) =>
       persist(() => gate.store.acquire({ ...acquireRequest(request, executionId), onCompleted }), gate.storeTimeout)
-    let claim = await acquire(request.operation.firstTry ? 'execute' : 'replay')
-    const held = claim.kind === 'in_flight' && holdMs > 0
+    let claim: Joined = await acquire(request.operation.firstTry ? 'execute' : 'replay')
+    const held = claim.kind === 'in_flight' && holdMs > 0 && !request.respondAsync
     if (claim.kind === 'in_flight' && held) {
       // What was in flight when the request came is its answer, first try or not.
-      claim = await hold(gate, claim, { client, limitMs: holdMs, acquire: () => acquire('replay') })
+      claim = await hold(gate, request, claim, { client, limitMs: holdMs, acquire: () => acquire('replay') })
     }
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
-    const fingerprint = claim.kind === 'acquired' ? claim.fingerprint : claim.record.fingerprint
-    return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint }
+    return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint: nameOf(claim) }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     return { answer: answerWithoutStore(gate, request, executionId), fingerprint: request.operation.fingerprint }
@@ -41,16 +41,18 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
 /** Waits for a turn, but not at a gateway whose time is over: it could not finish what it began. */
 function hold(
   gate: Gate,
+  { rule }: GuardedRequest,
   claim: Extract<Claim, { kind: 'in_flight' }>,
   { client, limitMs, acquire }: { client: ClientStream; limitMs: number; acquire: () => Promise<Claim> },
-): Promise<Claim> {
+): Promise<Joined> {
   let over = false
   let wakeUp = nothing
   const onGone = (wake: () => void): void => {
     client.onGone(wake)
     wakeUp = wake
   }
-  const turn = waitForTurn(gate.store, claim, { limitMs, gone: () => over || client.gone, onGone }, acquire)
+  const waiter = { limitMs, gone: () => over || client.gone, onGone }
+  const turn = rule.inFlight.answer === 'attach' ? attach(gate, claim, waiter, acquire) : waitForTurn(gate.store, claim, waiter, acquire)
   const giveUp = (): void => {
     over = true
     wakeUp()
@@ -65,15 +67,19 @@ interface Turn {
   readonly client: ClientStream
 }
 
-async function answerTo(gate: Gate, request: GuardedRequest, claim: Claim, turn: Turn): Promise<Answer> {
+async function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn: Turn): Promise<Answer> {
   switch (claim.kind) {
     case 'acquired':
-      return execute(gate, request, { ...claim, executionId: turn.executionId }, turn.outcome, turn.client)
+      return start(gate, request, claim, turn)
     case 'in_flight':
-      return refuseInFlight(gate, request, claim.record)
+      return request.respondAsync
+        ? { kind: 'accepted', fingerprint: claim.record.fingerprint }
+        : refuseInFlight(gate, request, claim.record)
+    case 'joined':
+      return followed(claim.answer, request.lastEventId, joinedHeaders(claim.answer.fingerprint))
     case 'completed':
     case 'failed':
-      return claim.response.head.bodyStored ? replay(claim.response, claim.record) : refuseUnstored(claim.record, claim.response)
+      return replay(gate.store, claim.response, claim.record, request.lastEventId)
     case 'unknown':
       return refuseUnknown(claim.record)
     case 'key_reused':
@@ -81,14 +87,19 @@ async function answerTo(gate: Gate, request: GuardedRequest, claim: Claim, turn:
   }
 }
 
-/** `Age` (RFC 9111 5.1): whole seconds since the answer was made, by the store's clock alone. */
-export function replay(response: StoredResponse, record: RecordView): Answer {
-  const age = Math.max(0, Math.floor((record.readAt - record.updatedAt) / 1000))
-  return {
-    kind: 'replay',
-    response,
-    headers: ['Idempotency-Fingerprint', record.fingerprint, 'Idempotency-Replayed', 'true', 'Age', String(age)],
-  }
+/** In the background where the client prefers that: the execution then belongs to nobody who could leave. */
+function start(gate: Gate, request: GuardedRequest, claim: Extract<Claim, { kind: 'acquired' }>, turn: Turn): Answer | Promise<Answer> {
+  const grant = { ...claim, executionId: turn.executionId }
+  if (!request.respondAsync) return execute(gate, request, grant, turn.outcome, turn.client)
+  execute(gate, request, grant, turn.outcome, NOBODY).catch((error: unknown) =>
+    gate.log.error({ err: error, fingerprint: claim.fingerprint }, 'an execution in the background failed'),
+  )
+  return { kind: 'accepted', fingerprint: claim.fingerprint }
+}
+
+function nameOf(claim: Joined): string {
+  if (claim.kind === 'acquired') return claim.fingerprint
+  return claim.kind === 'joined' ? claim.answer.fingerprint : claim.record.fingerprint
 }
 
 function acquireRequest({ rule, operation }: GuardedRequest, executionId: string) {
@@ -110,12 +121,12 @@ function acquireRequest({ rule, operation }: GuardedRequest, executionId: string
 /** Milliseconds a duplicate in flight is held: what the rule says, or what the client prefers up to the rule's limit. */
 function holdTime({ rule, preferWait }: GuardedRequest): number {
   if (preferWait !== undefined) return Math.min(preferWait * 1000, rule.inFlight.maxWait)
-  return rule.inFlight.answer === 'wait' ? rule.inFlight.maxWait : 0
+  return rule.inFlight.answer === 'refuse' ? 0 : rule.inFlight.maxWait
 }
 
 /** RFC 7240 section 3: the client learns that its preference was honoured. */
 function withPreference(answer: Answer, holdMs: number): Answer {
-  if (answer.kind !== 'problem' && answer.kind !== 'replay') return answer
+  if (answer.kind !== 'problem' && answer.kind !== 'replay' && answer.kind !== 'follow') return answer
   return { ...answer, headers: [...(answer.headers ?? []), 'Preference-Applied', `wait=${Math.floor(holdMs / 1000)}`] }
 }
 

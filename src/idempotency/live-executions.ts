@@ -2,6 +2,8 @@
 // end them.
 
 export interface LiveExecution {
+  /** Of an execution; other work has none. */
+  readonly executionId?: string
   /** Gives the execution up; its outcome is settled as far as it is known. */
   giveUp(): void
   /** Resolves when its outcome is settled. Never rejects. */
@@ -27,6 +29,13 @@ export class LiveExecutions {
     this.#live.push(entry)
     void execution.settled.then(() => this.#remove(entry))
     if (this.#over) execution.giveUp()
+  }
+
+  /** Gives that execution up, where it runs here. */
+  cancel(executionId: string): boolean {
+    const entry = this.#live.find(({ execution }) => execution.executionId === executionId)
+    entry?.execution.giveUp()
+    return entry !== undefined
   }
 
   /**

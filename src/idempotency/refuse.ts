@@ -2,7 +2,7 @@
 import { differingFields } from '../fingerprint/digest-fields.ts'
 import { problem, type Problem } from '../model/problems.ts'
 import type { RecordView } from '../model/record.ts'
-import type { StoredResponse } from '../model/stored-response.ts'
+import type { ResponseHead } from '../model/stored-response.ts'
 import type { Claim } from '../stores/store.ts'
 import type { Answer } from './answer.ts'
 import { type Gate, type GuardedRequest, timeLeft } from './gate.ts'
@@ -41,7 +41,7 @@ export function refuseUnknown(record: RecordView): Answer {
   }
 }
 
-export function refuseUnstored(record: RecordView, { head }: StoredResponse): Answer {
+export function refuseUnstored(record: RecordView, head: ResponseHead): Answer {
   return {
     kind: 'problem',
     problem: problem('result-not-stored', 'The request was executed, but its answer was over maxResult and is not kept.', {

@@ -1,6 +1,7 @@
 // Holds a request while an execution runs: woken by the store, and never past its own limit.
 import type { RecordView } from '../model/record.ts'
 import type { Claim, Store } from '../stores/store.ts'
+import { Bell } from './bell.ts'
 
 export interface Waiter {
   /** Milliseconds this one may be held. */
@@ -12,7 +13,7 @@ export interface Waiter {
 }
 
 /** A wake-up call can get lost with a connection; this often the record is looked at anyway. */
-const LOOK_AGAIN_MS = 1000
+export const LOOK_AGAIN_MS = 1000
 
 /**
  * Waits for the right to execute or for an answer; still `in_flight` where the limit or the client ended the waiting.
@@ -55,30 +56,5 @@ export async function waitWhileProcessing(store: Store, fingerprint: string, wai
     }
   } finally {
     unwatch()
-  }
-}
-
-/** Rung while nobody listens, it lets the next wait return at once: no call between two looks is lost. */
-class Bell {
-  #rung = false
-  #wake: (() => void) | undefined
-
-  ring(): void {
-    this.#rung = true
-    this.#wake?.()
-  }
-
-  async wait(limitMs: number): Promise<void> {
-    if (!this.#rung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limitMs)
-        this.#wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    this.#rung = false
-    this.#wake = undefined
   }
 }

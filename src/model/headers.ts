@@ -44,6 +44,15 @@ function namedByConnection(headers: HeaderList): Set<string> | undefined {
   return named
 }
 
+/** The lines but those of the given names, in lower case. */
+export function withoutHeaders(headers: HeaderList, names: ReadonlySet<string>): string[] {
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!names.has(headers[i]!.toLowerCase())) kept.push(headers[i]!, headers[i + 1]!)
+  }
+  return kept
+}
+
 /** The first line of that name (in lower case), or undefined. */
 export function headerValue(headers: HeaderList, name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) {

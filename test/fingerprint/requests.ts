@@ -30,6 +30,7 @@ export function ruleConfig(settings: Partial<RuleConfig> = {}): RuleConfig {
     onMissing: 'refuse',
     onStoreError: 'refuse',
     onDisconnect: 'continue',
+    async: false,
     ttl: 86_400_000,
     lease: 30_000,
     timeout: 600_000,

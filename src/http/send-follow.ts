@@ -1,0 +1,44 @@
+// Writes a response that is read as it is wanted: a running execution's answer to whoever has joined it, or a large stored one.
+import type { Answer, ClientStream } from '../idempotency/answer.ts'
+import { declaredBytes, follow, type Followed } from '../idempotency/follow.ts'
+import type { LiveExecutions } from '../idempotency/live-executions.ts'
+import { headerValue, withoutHeaders } from '../model/headers.ts'
+import type { HeaderList } from '../model/stored-response.ts'
+import { DecodingClient } from './decoding-client.ts'
+import type { Exchange } from './exchange.ts'
+import { acceptsCoding, canDecode, identityHeaders } from './replay-body.ts'
+
+/** Resolves when the client has the end, or cannot get one. */
+export async function sendFollow(
+  exchange: Exchange,
+  followed: Extract<Answer, { kind: 'follow' }>,
+  { live, client = exchange.client }: { live: LiveExecutions; client?: ClientStream },
+): Promise<Followed> {
+  const { answer, offset, headers } = followed
+  const coding = codingToUndo(exchange, answer.head.headers)
+  const plain = withoutHeaders(answer.head.headers, CONTENT_LENGTH)
+  const own = coding === undefined ? [...plain, ...lengthLeft(followed)] : identityHeaders(plain)
+  const stream = coding === undefined ? client : new DecodingClient(client, coding)
+  stream.head(answer.head.status, [...own, ...headers, ...exchange.ownHeaders()])
+  stream.flushHead()
+  const ended = follow(answer, stream, { offset })
+  // A gateway whose time is over lets its clients go, visibly unfinished: they may come again, to another.
+  live.add({ giveUp: () => stream.break(), settled: ended.then(nothing, nothing) })
+  return ended
+}
+
+const CONTENT_LENGTH = new Set(['content-length'])
+
+function lengthLeft({ answer: { head, live }, offset }: Extract<Answer, { kind: 'follow' }>): HeaderList {
+  const length = live === undefined && 'bodyBytes' in head ? Number(head.bodyBytes) : declaredBytes(head)
+  return length === undefined ? [] : ['Content-Length', String(length - offset)]
+}
+
+function codingToUndo(exchange: Exchange, headers: HeaderList): string | undefined {
+  const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
+  if (coding === undefined || !canDecode(coding)) return undefined
+  const accepted = exchange.raw.headers['accept-encoding']
+  return acceptsCoding(accepted === undefined ? undefined : String(accepted), coding) ? undefined : coding
+}
+
+function nothing(): void {}

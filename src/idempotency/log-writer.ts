@@ -1,0 +1,117 @@
+// Writes one streamed answer into the store's log, behind the stream: one append under way at a time, the next carrying all
+// that has come since.
+import type { AnswerHead } from '../model/stored-response.ts'
+import { type ExecutionName, type SettleResult, type Store, StoreUnavailable } from '../stores/store.ts'
+import { persist } from './persist.ts'
+
+/** An answer that is whole by then is stored in one piece with its end. */
+const FIRST_AFTER_MS = 10
+/** From one append to the next: what followers at other gateways are late, against calls to the store. */
+const EVERY_MS = 20
+
+export interface LogWriterOptions extends ExecutionName {
+  readonly head: AnswerHead
+  /** How long a store that is out of reach is asked again and again. */
+  readonly patienceMs: number
+  /** Told after each step, also of a loss. */
+  readonly onProgress: () => void
+}
+
+export class LogWriter {
+  readonly #store: Store
+  readonly #options: LogWriterOptions
+  #waiting: Buffer[] = []
+  #logged = 0
+  #begun = false
+  #lost = false
+  #closed = false
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> | undefined
+
+  constructor(store: Store, options: LogWriterOptions) {
+    this.#store = store
+    this.#options = options
+    this.#schedule(FIRST_AFTER_MS)
+  }
+
+  /** Bytes that the store has acknowledged. */
+  get logged(): number {
+    return this.#logged
+  }
+
+  /** The log has a hole, or belongs to another execution by now: nothing more is written. */
+  get lost(): boolean {
+    return this.#lost
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#lost) return
+    this.#waiting.push(bytes)
+    this.#schedule(EVERY_MS)
+  }
+
+  /** No more is appended. What the settling has to carry, in one step with the end: all that is not logged. */
+  async close(): Promise<{ logged: number; rest: Buffer }> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#writing
+    return { logged: this.#logged, rest: Buffer.concat(this.#waiting) }
+  }
+
+  /** The answer is over its limit: the log is dropped. */
+  async abandon(): Promise<void> {
+    await this.close()
+    this.#waiting = []
+    if (!this.#begun || this.#lost) return
+    this.#lost = true
+    await this.#append(Buffer.alloc(0), true).catch(ignoreOutage)
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#timer !== undefined || this.#writing !== undefined || this.#closed || this.#lost) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#writing = this.#write().finally(() => {
+        this.#writing = undefined
+        if (this.#waiting.length > 0) this.#schedule(EVERY_MS)
+        this.#options.onProgress()
+      })
+    }, delayMs)
+  }
+
+  async #write(): Promise<void> {
+    const pieces = this.#waiting.length
+    const chunk = Buffer.concat(this.#waiting)
+    try {
+      if ((await this.#append(chunk, false)) === 'stale') return this.#lose()
+    } catch (error) {
+      ignoreOutage(error)
+      return this.#lose()
+    }
+    this.#begun = true
+    this.#waiting = this.#waiting.slice(pieces)
+    this.#logged += chunk.length
+  }
+
+  #append(chunk: Buffer, overflow: boolean): Promise<SettleResult> {
+    const { fingerprint, executionId, head, patienceMs } = this.#options
+    const request = {
+      fingerprint,
+      executionId,
+      offset: this.#logged,
+      chunk,
+      ...(this.#begun ? {} : { head }),
+      ...(overflow && { overflow }),
+    }
+    return persist(() => this.#store.append(request), patienceMs)
+  }
+
+  #lose(): void {
+    this.#lost = true
+    this.#waiting = []
+  }
+}
+
+function ignoreOutage(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error
+}

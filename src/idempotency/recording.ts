@@ -1,0 +1,158 @@
+// Takes the upstream's answer as it comes: a small one is held until it is stored, any other streams to the client at once.
+import { hash } from 'node:crypto'
+import type { RuleConfig } from '../config/gateway-config.ts'
+import { headerValue, passedOn } from '../model/headers.ts'
+import type { OutcomeTable } from '../model/outcome.ts'
+import type { Problem } from '../model/problems.ts'
+import type { SettledStatus } from '../model/record.ts'
+import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
+import type { ExecutionName } from '../stores/store.ts'
+import type { ClientStream } from './answer.ts'
+import { type Followed, follow } from './follow.ts'
+import type { Gate } from './gate.ts'
+import { storedHeaders } from './stored-headers.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+
+/** A whole answer up to this size waits for the commit as one piece; it could not be useful earlier. */
+const HELD_BYTES = 65_536
+const NOTHING = Buffer.alloc(0)
+
+export interface RecordingOptions {
+  readonly gate: Gate
+  readonly rule: RuleConfig
+  readonly name: ExecutionName
+  readonly outcome: OutcomeTable
+  readonly client: ClientStream
+  readonly pauseUpstream: () => void
+  readonly resumeUpstream: () => void
+}
+
+/**
+ * Whoever saw the clean end of a guarded answer can rely on it being stored. So the end is held until the record is
+ * committed: the terminal chunk of a chunked answer, the last byte of one with a Content-Length, all of a small one.
+ */
+export class Recording {
+  readonly #options: RecordingOptions
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #status: number | undefined
+  #outcome: SettledStatus = 'unknown'
+  /** The end-to-end header lines. */
+  #passed: string[] = []
+  #stream: StreamedAnswer | undefined
+  #first: Promise<Followed> | undefined
+  #forget: () => void = nothing
+
+  constructor(options: RecordingOptions) {
+    this.#options = options
+  }
+
+  get status(): number | undefined {
+    return this.#status
+  }
+
+  get outcome(): SettledStatus {
+    return this.#outcome
+  }
+
+  /** Others than the first client who follow the answer here. */
+  get joined(): number {
+    const { live } = this.#stream ?? {}
+    return live === undefined ? 0 : live.followers - (this.#options.client.gone ? 0 : 1)
+  }
+
+  /** Calls back, once, when nobody follows any more. */
+  whenDeserted(callback: () => void): void {
+    if (this.#stream !== undefined) this.#stream.live.onDeserted = callback
+  }
+
+  head(status: number, headers: HeaderList): void {
+    this.#status = status
+    this.#outcome = this.#options.outcome(status)
+    this.#passed = passedOn(headers)
+    const declared = headerValue(this.#passed, 'content-length')
+    const bodiless = status === 204 || status === 304
+    const small = bodiless || (declared !== undefined && Number(declared) <= HELD_BYTES)
+    // What is not a result must be settled before it is seen, as far as it is small.
+    if (!small && this.#outcome === 'completed') this.#beginStream()
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#stream !== undefined) return this.#stream.push(chunk)
+    this.#held.push(chunk)
+    this.#heldBytes += chunk.length
+    if (this.#heldBytes > HELD_BYTES) this.#beginStream()
+  }
+
+  /** What the settling says of the whole answer. */
+  async close(): Promise<{ response: StoredResponse; logged: number }> {
+    if (this.#stream !== undefined) return this.#stream.close()
+    const body = this.#body()
+    const bodyStored = body.length <= this.#options.rule.maxResult
+    // In one call: a Hash object for each answer would cost more than the hashing.
+    const head = { ...this.#storedHead(), bodyHash: hash('sha256', body, 'hex'), bodyBytes: body.length, bodyStored }
+    return { response: { head, body: bodyStored ? body : NOTHING }, logged: 0 }
+  }
+
+  /** The record is committed: the client may see the end. Resolves when it has, or never can. */
+  async end(): Promise<boolean> {
+    if (this.#stream === undefined) {
+      const { client } = this.#options
+      client.head(this.#status!, this.#clientHeaders())
+      client.end(this.#body())
+      return true
+    }
+    this.#stream.finish({ kind: 'whole' })
+    this.#forget()
+    return (await this.#first) === 'whole'
+  }
+
+  /** False: the client has seen nothing yet, and can be told what is wrong. Otherwise the only honest end is a broken one. */
+  async break(problem: Problem): Promise<boolean> {
+    if (this.#stream === undefined) return false
+    this.#stream.finish({ kind: 'broken', problem })
+    this.#forget()
+    await this.#first
+    return true
+  }
+
+  #beginStream(): void {
+    const { gate, name, client, rule, pauseUpstream, resumeUpstream } = this.#options
+    const stored = this.#storedHead()
+    const length = headerValue(this.#passed, 'content-length')
+    const head = length === undefined ? stored : { ...stored, headers: [...stored.headers, 'Content-Length', length] }
+    const stream = new StreamedAnswer({
+      ...name,
+      store: gate.store,
+      head,
+      stored,
+      maxBytes: rule.maxResult,
+      patienceMs: rule.lease,
+      pauseUpstream,
+      resumeUpstream,
+    })
+    this.#stream = stream
+    this.#forget = gate.answers.add(name.executionId, stream.live)
+    client.head(this.#status!, this.#clientHeaders())
+    client.flushHead()
+    const followed = { ...name, store: gate.store, live: stream.live, head }
+    this.#first = follow(followed, client, { offset: 0, onProgress: (offset) => stream.firstClientAt(offset) })
+    void this.#first.then(() => stream.firstClientAt(Infinity))
+    for (const chunk of this.#held) stream.push(chunk)
+    this.#held = []
+  }
+
+  #body(): Buffer {
+    return this.#held.length === 1 ? this.#held[0]! : this.#held.length === 0 ? NOTHING : Buffer.concat(this.#held)
+  }
+
+  #storedHead() {
+    return { status: this.#status!, headers: storedHeaders(this.#passed, this.#options.rule.replayHeaders) }
+  }
+
+  #clientHeaders(): HeaderList {
+    return [...this.#passed, 'Idempotency-Fingerprint', this.#options.name.fingerprint]
+  }
+}
+
+function nothing(): void {}

@@ -1,0 +1,29 @@
+// Answers from what is stored, or is being stored: whole, or from where a client has lost it.
+import type { RecordView } from '../model/record.ts'
+import type { HeaderList, KeptResponse } from '../model/stored-response.ts'
+import type { Store } from '../stores/store.ts'
+import type { Answer, FollowedAnswer } from './answer.ts'
+import { refuseUnstored } from './refuse.ts'
+import { resumePoint } from './resume.ts'
+
+/** `Age` (RFC 9111 5.1): whole seconds since the answer was made, by the store's clock alone. */
+export async function replay(store: Store, { head, body }: KeptResponse, record: RecordView, lastEventId?: string): Promise<Answer> {
+  if (!head.bodyStored) return refuseUnstored(record, head)
+  const { fingerprint, executionId } = record
+  const age = Math.max(0, Math.floor((record.readAt - record.updatedAt) / 1000))
+  const headers = [...joinedHeaders(fingerprint), 'Age', String(age)]
+  if (body !== undefined && lastEventId === undefined) return { kind: 'replay', response: { head, body }, headers }
+  return followed({ store, fingerprint, executionId, live: undefined, head }, lastEventId, headers)
+}
+
+/** From its first byte, or from after the event that the client has seen last. */
+export async function followed(answer: FollowedAnswer, lastEventId: string | undefined, headers: HeaderList): Promise<Answer> {
+  const { offset, events } = lastEventId === undefined ? START : await resumePoint(answer, lastEventId)
+  return { kind: 'follow', answer, offset, eventsBefore: events, headers }
+}
+
+const START = { offset: 0, events: 0 }
+
+export function joinedHeaders(fingerprint: string): string[] {
+  return ['Idempotency-Fingerprint', fingerprint, 'Idempotency-Replayed', 'true']
+}
