@@ -31,7 +31,8 @@ export async function attach(
   return claim
 }
 
-async function waitForHead(gate: Gate, name: ExecutionName, waiter: Waiter): Promise<FollowedAnswer | 'settled' | 'limit'> {
+/** The answer as soon as there is one to join; `settled`: the execution has ended; `limit`: the waiting has. */
+export async function waitForHead(gate: Gate, name: ExecutionName, waiter: Waiter): Promise<FollowedAnswer | 'settled' | 'limit'> {
   const { store, answers } = gate
   const end = performance.now() + waiter.limitMs
   const bell = new Bell()

@@ -1,0 +1,60 @@
+// GET /status/<fingerprint>/result: the stored answer to its owner, or the one that is being made.
+import { problem } from '../model/problems.ts'
+import type { RecordView } from '../model/record.ts'
+import type { FingerprintKeys } from '../fingerprint/keys.ts'
+import type { Answer } from '../idempotency/answer.ts'
+import { waitForHead } from '../idempotency/attach.ts'
+import { type Gate, timeLeft } from '../idempotency/gate.ts'
+import { followed, joinedHeaders, replay } from '../idempotency/replay.ts'
+import type { Exchange } from './exchange.ts'
+import { sendFollow } from './send-follow.ts'
+import { isOwner, maxWait, type StatusRoute, unknownFingerprint, waiterOf } from './status-pages.ts'
+import { wantsEvents } from './status-stream.ts'
+
+export async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: string, keys: FingerprintKeys): Promise<number> {
+  const { gate } = route
+  const record = await gate.store.read(fingerprint)
+  // "Not yours" and "never existed" look alike.
+  if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
+  if (record.status === 'processing')
+    return wantsEvents(exchange) ? join(route, exchange, record, keys) : refuseRunning(route, exchange, record)
+  const response = await gate.store.readResponse(fingerprint)
+  if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
+  return sendStored(gate, exchange, await replay(gate.store, response, record, exchange.lastEventId))
+}
+
+/** Attaches to a stream in flight. */
+async function join(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): Promise<number> {
+  const found = await waitForHead(route.gate, record, waiterOf(exchange, maxWait(route, record)))
+  if (found === 'limit') return refuseRunning(route, exchange, record)
+  if (found === 'settled') return sendResult(route, exchange, record.fingerprint, keys)
+  return sendStored(route.gate, exchange, await followed(found, exchange.lastEventId, joinedHeaders(record.fingerprint)))
+}
+
+async function sendStored(gate: Gate, exchange: Exchange, answer: Answer): Promise<number> {
+  switch (answer.kind) {
+    case 'replay':
+      await exchange.sendReplay(answer.response, answer.headers)
+      return answer.response.head.status
+    case 'follow':
+      await sendFollow(exchange, answer, { live: gate.live })
+      return answer.answer.head.status
+    case 'problem':
+      return exchange.sendProblem(answer.problem)
+    default:
+      throw new TypeError(`a stored answer is not ${answer.kind}`)
+  }
+}
+
+function refuseRunning(route: StatusRoute, exchange: Exchange, record: RecordView): number {
+  return exchange.sendProblem(inFlight(route, record))
+}
+
+function inFlight(route: StatusRoute, record: RecordView) {
+  const rule = route.rules.get(record.rule)
+  const retryAfterMs = rule === undefined ? 1000 : timeLeft(route.gate, rule.config, record)
+  return problem('in-flight', 'The execution is still running: ask again for its result.', {
+    fingerprint: record.fingerprint,
+    retryAfterMs,
+  })
+}

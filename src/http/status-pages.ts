@@ -1,0 +1,72 @@
+// What the pages under the status path have in common: whose record it is, and what is told of it.
+import { timingSafeEqual } from 'node:crypto'
+import { headerLines, passedOn } from '../model/headers.ts'
+import { problem } from '../model/problems.ts'
+import type { RecordView } from '../model/record.ts'
+import type { FingerprintKeys } from '../fingerprint/keys.ts'
+import { ownerTag } from '../fingerprint/owner.ts'
+import type { Rule } from '../fingerprint/compile-rule.ts'
+import { type Gate, timeLeft } from '../idempotency/gate.ts'
+import type { Waiter } from '../idempotency/wait.ts'
+import type { Exchange } from './exchange.ts'
+import { wholeSeconds } from './problem-response.ts'
+import { requestParts } from './request-parts.ts'
+import type { TokenVerifier } from './verify-token.ts'
+
+/** A status page's path says nothing of the one that was guarded. */
+const NO_PATH = { params: {} }
+
+export interface StatusRoute {
+  readonly statusPath: string
+  readonly gate: Gate
+  readonly keys: () => FingerprintKeys | undefined
+  readonly rules: ReadonlyMap<string, Rule>
+  readonly verifyToken: TokenVerifier | undefined
+}
+
+export async function isOwner(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): Promise<boolean> {
+  const rule = route.rules.get(record.rule)
+  if (rule === undefined) return false
+  const headers = passedOn(exchange.raw.rawHeaders)
+  const token = rule.readsClaims ? await route.verifyToken?.(headerLines(headers, 'authorization')) : undefined
+  const request = requestParts(exchange, headers, Buffer.alloc(0))
+  const tag = ownerTag(rule, token?.kind === 'verified' ? { ...request, claims: token.claims } : request, NO_PATH, keys)
+  if (tag === undefined || tag.length !== record.owner.length) return false
+  return timingSafeEqual(Buffer.from(tag), Buffer.from(record.owner))
+}
+
+export function statusDocument(route: StatusRoute, record: RecordView): object {
+  const rule = route.rules.get(record.rule)
+  const { response } = record
+  return {
+    fingerprint: record.fingerprint,
+    rule: record.rule,
+    status: record.status,
+    attempt: record.attempt,
+    execution: record.executionId,
+    duplicates: record.duplicates,
+    created_at: rfc3339(record.createdAt),
+    last_updated_at: rfc3339(record.updatedAt),
+    expires_at: record.expiresAt === undefined ? undefined : rfc3339(record.expiresAt),
+    http_status: response?.status,
+    result_hash: response === undefined ? undefined : `sha256:${response.bodyHash}`,
+    result_url: response?.bodyStored === true ? `${route.statusPath}/${record.fingerprint}/result` : undefined,
+    retry_after: record.status === 'processing' && rule !== undefined ? wholeSeconds(timeLeft(route.gate, rule.config, record)) : undefined,
+  }
+}
+
+export function unknownFingerprint() {
+  return problem('unknown-fingerprint', 'No record of this fingerprint: it was never issued here, has expired, or is not yours.')
+}
+
+export function maxWait(route: StatusRoute, record: RecordView): number {
+  return route.rules.get(record.rule)?.config.inFlight.maxWait ?? 0
+}
+
+export function waiterOf({ client }: Exchange, limitMs: number): Waiter {
+  return { limitMs, gone: () => client.gone, onGone: (wake) => client.onGone(wake) }
+}
+
+function rfc3339(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}
