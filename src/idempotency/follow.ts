@@ -118,7 +118,15 @@ class Follower {
     })
     const end = performance.now() + STALL_MS
     // News of the answer ring the same bell.
-    while (!this.#drained && !this.#client.gone && performance.now() < end) await this.#bell.wait(end - performance.now())
+    while (!this.#drained && !this.#client.gone && !this.#lost() && performance.now() < end) {
+      await this.#bell.wait(end - performance.now())
+    }
+  }
+
+  /** There is nothing left to give this client, whenever it takes what it has. */
+  #lost(): boolean {
+    const { live } = this.#answer
+    return live !== undefined && (live.end?.kind === 'broken' || (!live.kept && live.from(this.#offset) === undefined))
   }
 
   #finish(end: AnswerEnd): Followed {

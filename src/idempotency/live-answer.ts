@@ -27,6 +27,8 @@ export class LiveAnswer {
   #length = 0
   #floor = 0
   #end: AnswerEnd | undefined
+  /** False: it is over `maxResult`, and what is no longer here is nowhere. */
+  kept = true
   /** Told when the last follower has left. */
   onDeserted: (() => void) | undefined
 

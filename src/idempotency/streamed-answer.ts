@@ -41,8 +41,13 @@ export class StreamedAnswer {
     this.#hash.update(bytes)
     this.live.push(bytes)
     if (this.#overflow === undefined && this.live.length <= this.#options.maxBytes) this.#writer.push(bytes)
-    else this.#overflow ??= this.#writer.abandon()
+    else this.#drop()
     this.#pace()
+  }
+
+  #drop(): void {
+    this.live.kept = false
+    this.#overflow ??= this.#writer.abandon()
   }
 
   /** The first client has got so far; Infinity: it is gone. */

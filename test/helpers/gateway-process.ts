@@ -20,6 +20,7 @@ export interface GatewayProcess {
   readonly log: Record<string, unknown>[]
   /** Resolves when the process has ended, by itself or not. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  readonly pid: number
   signal(signal: NodeJS.Signals): void
   /** The process stands still: its connections are open, and nothing goes on. */
   pause(): void
@@ -68,6 +69,7 @@ export async function gatewayProcess(options: { upstream: string; store: string;
     adminUrl: String(line.admin),
     log,
     ended,
+    pid: child.pid!,
     signal: (signal) => void child.kill(signal),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
