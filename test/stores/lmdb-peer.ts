@@ -10,12 +10,19 @@ import { acquireOf, newFingerprint, responseOf, settleOf } from './requests.ts'
 
 type Order =
   | { verb: 'race'; fingerprints: string[] }
-  | { verb: 'fill' }
+  | { verb: 'fill'; log: boolean }
+  | { verb: 'stream'; request: AcquireRequest; settle: SettleRequest; pieces: number; pieceBytes: number }
   | { verb: 'acquire'; request: AcquireRequest }
   | { verb: 'settle'; settle: SettleRequest; body: string }
   | { verb: 'once'; request: AcquireRequest; settle: SettleRequest; body: string }
 
 const self = fileURLToPath(import.meta.url)
+const HEAD = { status: 200, headers: ['content-type', 'text/event-stream'] }
+
+/** Bytes of which no two places look alike. */
+export function streamed(length: number): Buffer {
+  return Buffer.from(Array.from({ length }, (_, n) => (n * n) % 251))
+}
 
 export interface Peer {
   readonly ready: Promise<void>
@@ -62,9 +69,11 @@ async function carryOut(store: LmdbStore, order: Order): Promise<unknown> {
     case 'fill':
       for (let n = 0; n < 100; n++) {
         const request = acquireOf(newFingerprint())
+        const chunk = Buffer.alloc(100_000)
         try {
           await store.acquire(request)
-          await store.settle(settleOf(request, 'completed', { response: responseOf(Buffer.alloc(100_000)) }))
+          if (order.log) await store.append({ ...request, offset: 0, chunk, head: HEAD })
+          else await store.settle(settleOf(request, 'completed', { response: responseOf(chunk) }))
         } catch (error) {
           // Were a rejection left unheard, the process would end here.
           await new Promise((resolve) => setTimeout(resolve, 50))
@@ -73,6 +82,16 @@ async function carryOut(store: LmdbStore, order: Order): Promise<unknown> {
         }
       }
       return 'never full'
+    case 'stream': {
+      const { request, pieces, pieceBytes } = order
+      const whole = streamed(pieces * pieceBytes)
+      await store.acquire(request)
+      for (let offset = 0; offset < whole.length; offset += pieceBytes) {
+        await store.append({ ...request, offset, chunk: whole.subarray(offset, offset + pieceBytes), head: HEAD })
+      }
+      const { head } = responseOf(whole)
+      return store.settle({ ...order.settle, response: { head, body: Buffer.alloc(0) }, logged: whole.length })
+    }
     case 'acquire':
       return (await store.acquire(order.request)).kind
     case 'settle':

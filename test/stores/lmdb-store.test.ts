@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/stores/open-store.ts'
+import type { AcquireRequest } from '../../src/stores/store.ts'
 import { until, within } from '../helpers/until.ts'
-import { startPeer } from './lmdb-peer.ts'
+import { startPeer, streamed } from './lmdb-peer.ts'
 import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
 import { latch, storeContract } from './store-contract.ts'
 
@@ -92,12 +93,49 @@ t.test('a watcher hears of a settling in another process, typically within 50 ms
   t.ok(median < 50, `median ${median} ms`)
 })
 
+t.test('G12: a reader sees a beginning at every moment of a log that another process writes, and its end', async (t) => {
+  const path = await directory(t)
+  const store = await openStore(`lmdb:${path}`, options)
+  const peer = startPeer(path)
+  t.teardown(async () => {
+    await peer.kill()
+    await store.close()
+  })
+  await peer.ready
+  const request = acquireOf(newFingerprint())
+  let changed = latch()
+  const stop = await store.watch(request.fingerprint, () => changed.open())
+  const [pieces, pieceBytes] = [200, 700]
+  const whole = streamed(pieces * pieceBytes)
+  const settle = { ...settleOf(request, 'completed'), response: undefined }
+  const ended = peer.ask({ verb: 'stream', request, settle, pieces, pieceBytes })
+  const lengths = new Set<number>()
+  for (let offset = 0; offset < whole.length;) {
+    await within('a call', changed.opened)
+    changed = latch()
+    const beginning = await store.readLog({ ...request, offset: 0, maxBytes: whole.length })
+    const more = await store.readLog({ ...request, offset, maxBytes: 10_000 })
+    if (beginning.kind === 'gone' || more.kind === 'gone') return t.fail('gone')
+    if (!beginning.bytes.equals(whole.subarray(0, beginning.bytes.length))) t.fail('not a beginning')
+    if (!more.bytes.equals(whole.subarray(offset, offset + more.bytes.length))) t.fail('not what follows')
+    if (more.bytes.length === 10_000 || more.kind === 'closed') changed.open()
+    offset += more.bytes.length
+    lengths.add(beginning.bytes.length)
+  }
+  t.equal(await ended, 'ok')
+  t.comment(`${lengths.size} different lengths were seen`)
+  t.ok(lengths.size > 3, 'it was read while it grew')
+  t.ok([...lengths].every((length) => length % pieceBytes === 0))
+  stop()
+})
+
 t.test('a full disk is the store being out of reach, not the end of the process', async (t) => {
   const peer = startPeer(await directory(t), 2048)
   t.teardown(() => peer.kill())
   await peer.ready
-  t.equal(await peer.ask({ verb: 'fill' }), 'StoreUnavailable')
-  t.equal(await peer.ask({ verb: 'fill' }), 'StoreUnavailable', 'it still answers')
+  t.equal(await peer.ask({ verb: 'fill', log: true }), 'StoreUnavailable')
+  t.equal(await peer.ask({ verb: 'fill', log: false }), 'StoreUnavailable', 'it still answers')
+  t.equal(await peer.ask({ verb: 'fill', log: true }), 'StoreUnavailable')
 })
 
 t.test('expired records leave the disk: record, body and index', async (t) => {
@@ -122,4 +160,68 @@ t.test('expired records leave the disk: record, body and index', async (t) => {
   environment.refresh()
   t.equal(environment.records.getKeysCount() + environment.expiry.getKeysCount(), 0)
   await store.close()
+})
+
+t.test('the pieces of logs leave the disk in batches, and never those of an answer that was stored in the meantime', async (t) => {
+  const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
+  const { sweep } = await import('../../src/stores/lmdb/expiry.ts')
+  const path = await directory(t)
+  const store = await openStore(`lmdb:${path}`, options)
+  const environment = openEnvironment(path)
+  t.teardown(() => store.close())
+  const head = { status: 200, headers: [] }
+  const large = responseOf(streamed(200_000))
+  const stream = async (pieces: number, more = {}): Promise<AcquireRequest> => {
+    const request = acquireOf(newFingerprint(), { leaseMs: 1000, ttlMs: 1000, onUnknown: 'retry', ...more })
+    await store.acquire(request)
+    await Promise.all(Array.from({ length: pieces }, (_, offset) => store.append({ ...request, offset, chunk: Buffer.from('x'), head })))
+    return request
+  }
+  const piecesOf = (...requests: AcquireRequest[]): number[] => {
+    environment.refresh()
+    return requests.map(({ executionId }) => [...environment.pieces.getKeys({ start: [executionId, 0], end: [executionId, 1e9] })].length)
+  }
+  const swept = async (at: number): Promise<number[]> => {
+    const left: number[] = []
+    do left.push(environment.pieces.getKeysCount())
+    while (await sweep(environment, at))
+    return left
+  }
+
+  const unknown = await stream(1200)
+  const overflown = await stream(10)
+  const folded = await stream(10)
+  const again = await stream(10)
+  const abandoned = await stream(1200)
+  const late = await stream(10)
+  const replaced = await stream(0)
+  t.same(piecesOf(unknown, overflown, folded, again, abandoned, late), [1200, 10, 10, 10, 1200, 10])
+  await store.append({ ...overflown, offset: 10, chunk: Buffer.from(''), overflow: true })
+  await store.settle(settleOf(folded, 'completed', { logged: 10, response: responseOf('x'.repeat(10)) }))
+  await store.settle(settleOf(again, 'unknown'))
+  const next = acquireOf(again.fingerprint, { onUnknown: 'retry' })
+  await store.acquire(next)
+  await store.append({ ...next, offset: 0, chunk: Buffer.from('next'), head })
+  await store.settle(settleOf(late, 'unknown'))
+  // The sweep looks for what is due before the settling, and removes it afterwards.
+  const settling = store.settle(settleOf(late, 'completed', { ttlMs: 3_600_000, response: large }))
+  await Promise.all([settling, sweep(environment, Date.now())])
+  await store.settle(settleOf(replaced, 'completed', { response: large }))
+  await store.acquire(acquireOf(replaced.fingerprint, { onCompleted: 'execute' }))
+  await store.settle(settleOf(unknown, 'unknown'))
+
+  const counts = await swept(Date.now())
+  t.ok(counts.length > 2, `more than one batch: ${counts.join(' ')}`)
+  t.ok(
+    counts.every((count, n) => n === 0 || counts[n - 1]! - count <= 500),
+    'none is large',
+  )
+  t.same(piecesOf(unknown, overflown, folded, again, replaced), [0, 0, 0, 0, 0])
+  t.same(piecesOf(next, abandoned), [1, 1200], 'what is in use is left alone')
+  const reading = await store.readLog({ ...late, offset: 0, maxBytes: 1_000_000 })
+  t.ok(reading.kind === 'closed' && reading.bytes.equals(large.body), 'the late answer is whole')
+
+  await swept(Date.now() + 7_200_000)
+  await swept(Date.now() + 7_200_000)
+  t.equal(environment.records.getKeysCount() + environment.pieces.getKeysCount() + environment.expiry.getKeysCount(), 0)
 })

@@ -1,4 +1,4 @@
-// Tells watchers that a record was settled, by this process or another one on the same directory.
+// Tells watchers that a record was settled or its log has grown, by this process or another one on the same directory.
 import type { FSWatcher } from 'node:fs'
 import { watch } from 'node:fs'
 import { Watchers } from '../watchers.ts'
@@ -20,7 +20,7 @@ export class ChangeFeed {
   #pending: NodeJS.Timeout | undefined
   #notBefore = 0
 
-  /** `stateOf` reads what every settling changes. */
+  /** `stateOf` reads what every settling and every piece changes. */
   constructor(file: string, stateOf: (fingerprint: string) => string) {
     this.#file = file
     this.#stateOf = stateOf
@@ -37,8 +37,8 @@ export class ChangeFeed {
     }
   }
 
-  /** This process has settled the record. */
-  settledHere(fingerprint: string): void {
+  /** This process has changed the record. */
+  changedHere(fingerprint: string): void {
     if (!this.#watchers.has(fingerprint)) return
     this.#seen.set(fingerprint, this.#stateOf(fingerprint))
     this.#watchers.notify(fingerprint)

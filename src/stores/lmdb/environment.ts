@@ -1,4 +1,4 @@
-// The LMDB environment: one directory, four sub-databases.
+// The LMDB environment: one directory, five sub-databases.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
@@ -13,7 +13,9 @@ export interface LmdbRecord extends KeptRecord {
 export interface Environment {
   readonly records: Database<LmdbRecord, string>
   readonly bodies: Database<Buffer, string>
-  /** [when to look, fingerprint] → nothing, in the order of time. */
+  /** [execution, offset] → the bytes from there on. */
+  readonly pieces: Database<Buffer, [string, number]>
+  /** [when to look, fingerprint] → nothing, in the order of time; first of all the executions whose pieces are to go. */
   readonly expiry: Database<null, [number, string]>
   readonly meta: Database<string, string>
   /** The file that every commit writes to. */
@@ -40,6 +42,7 @@ export function openEnvironment(directory: string): Environment {
   return {
     records: root.openDB<LmdbRecord, string>('records', { encoding: 'msgpack' }),
     bodies: root.openDB<Buffer, string>('bodies', { encoding: 'binary' }),
+    pieces: root.openDB<Buffer, [string, number]>('pieces', { encoding: 'binary' }),
     expiry: root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' }),
     meta: root.openDB<string, string>('meta', { encoding: 'string' }),
     dataFile: join(directory, 'data.mdb'),

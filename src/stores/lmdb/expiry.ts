@@ -1,6 +1,8 @@
-// Finds expired records by time and removes them in small batches.
+// Finds expired records by time and removes them in small batches, and the pieces of dropped logs with them.
+import { dropLog } from './bodies.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction } from './environment.ts'
+import { AT_ONCE, removePieces } from './pieces.ts'
 
 const BATCH = 500
 /** How much later than its end a record may be looked at: saves rewriting the index at each settle. */
@@ -23,21 +25,34 @@ export async function sweep(environment: Environment, now: number): Promise<bool
   environment.refresh()
   const due = [...environment.expiry.getKeys({ end: [now, ''], limit: BATCH })]
   if (due.length === 0) return false
-  await environment.transaction(() => {
-    for (const [at, fingerprint] of due) look(environment, at, fingerprint, now)
+  return environment.transaction(() => {
+    let left = BATCH
+    for (const [at, name] of due) {
+      if (left <= 0) return true
+      left -= at === AT_ONCE ? dropped(environment, name, left) : look(environment, at, name, now)
+    }
+    return left <= 0
   })
-  return due.length === BATCH
 }
 
-function look(environment: Environment, at: number, fingerprint: string, now: number): void {
+/** Both return what they cost. */
+function dropped(environment: Environment, executionId: string, most: number): number {
+  // Another sweep may have been here, or the execution have begun to write anew.
+  if (!environment.expiry.doesExist([AT_ONCE, executionId])) return 1
+  return removePieces(environment, executionId, most) + 1
+}
+
+function look(environment: Environment, at: number, fingerprint: string, now: number): number {
   const { records, bodies, expiry } = environment
   inTransaction(expiry.remove([at, fingerprint]))
   const record = records.get(fingerprint)
-  if (record === undefined) return
+  if (record === undefined) return 1
   if (record.expiresAt <= now) {
     inTransaction(records.remove(fingerprint))
     inTransaction(bodies.remove(fingerprint))
+    dropLog(environment, record)
   } else {
     inTransaction(records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 })))
   }
+  return 1
 }

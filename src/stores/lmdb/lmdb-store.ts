@@ -1,20 +1,45 @@
 // The store on LMDB: every process on one machine that opens the same directory agrees.
 import type { RecordView } from '../../model/record.ts'
-import type { StoredResponse } from '../../model/stored-response.ts'
+import type { KeptResponse } from '../../model/stored-response.ts'
 import { withDeadline } from '../deadline.ts'
 import type { StoreOptions } from '../store-options.ts'
-import type { AcquireRequest, Claim, RenewRequest, SettleRequest, SettleResult, Store } from '../store.ts'
+import type {
+  AcquireRequest,
+  AppendRequest,
+  Claim,
+  ExecutionName,
+  LogReading,
+  LogRequest,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+  Store,
+} from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
 import type { Decided, Refusal } from '../transitions.ts'
-import { checkSettle, decideAcquire, grant, isDuplicate, living, refusalClaim, renew, settle, viewOf } from '../transitions.ts'
+import {
+  append,
+  cancel,
+  checkSettle,
+  decideAcquire,
+  grant,
+  isDuplicate,
+  living,
+  readLog,
+  refusalClaim,
+  renew,
+  settle,
+  viewOf,
+} from '../transitions.ts'
+import { dropLog, inlineBody, keepBody, readBytes } from './bodies.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction, openEnvironment } from './environment.ts'
 import { index, sweep } from './expiry.ts'
+import { dropPieces, writePieces } from './pieces.ts'
 
 const SWEEP_EVERY_MS = 2000
-const NO_BODY = Buffer.alloc(0)
 
 /**
  * One machine has one clock: leases and expiry are by Date.now(). What changes the record runs in a write transaction,
@@ -50,12 +75,22 @@ export class LmdbStore implements Store {
     return refused ?? this.#writing('acquire', () => this.#acquire(request))
   }
 
-  renew(request: RenewRequest): Promise<SettleResult> {
+  renew(request: RenewRequest): Promise<SettleResult | 'cancelled'> {
     return this.#writing('renew', () => {
       const now = Date.now()
       const renewed = renew(this.#living(request.fingerprint, now), request, now)
       if (renewed === undefined) return 'stale'
       this.#put(request.fingerprint, renewed)
+      return renewed.cancelled ? 'cancelled' : 'ok'
+    })
+  }
+
+  cancel(request: ExecutionName): Promise<SettleResult> {
+    return this.#writing('cancel', () => {
+      const now = Date.now()
+      const cancelled = cancel(this.#living(request.fingerprint, now), request, now)
+      if (cancelled === undefined) return 'stale'
+      this.#put(request.fingerprint, cancelled)
       return 'ok'
     })
   }
@@ -63,8 +98,23 @@ export class LmdbStore implements Store {
   async settle(request: SettleRequest): Promise<SettleResult> {
     checkSettle(request)
     const result = await this.#writing('settle', () => this.#settle(request))
-    if (result === 'ok') this.#changes.settledHere(request.fingerprint)
+    if (result === 'ok') this.#changes.changedHere(request.fingerprint)
     return result
+  }
+
+  async append(request: AppendRequest): Promise<SettleResult> {
+    const result = await this.#writing('append', () => this.#append(request))
+    if (result === 'ok') this.#changes.changedHere(request.fingerprint)
+    return result
+  }
+
+  async readLog(request: LogRequest): Promise<LogReading> {
+    return this.#reading('readLog', () => {
+      const now = Date.now()
+      const record = this.#living(request.fingerprint, now)
+      // The pieces are of the same snapshot as the record.
+      return readLog(record, request, { now, read: () => readBytes(this.#environment, record!, request) })
+    })
   }
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
@@ -75,10 +125,10 @@ export class LmdbStore implements Store {
     })
   }
 
-  async readResponse(fingerprint: string): Promise<StoredResponse | undefined> {
+  async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
     return this.#reading('readResponse', () => {
       const record = this.#living(fingerprint, Date.now())
-      return record?.head && { head: record.head, body: this.#body(fingerprint) }
+      return record?.head && { head: record.head, body: inlineBody(this.#environment, fingerprint, record) }
     })
   }
 
@@ -118,18 +168,29 @@ export class LmdbStore implements Store {
     }
     // An expired record that is not swept yet leaves its place in the index, and an earlier answer its body: nobody
     // reads it without a head, and the settling replaces it.
+    if (kept !== undefined) dropLog(this.#environment, kept, request.executionId)
     this.#put(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 })
     return decision
   }
 
   #settle(request: SettleRequest): SettleResult {
-    const { fingerprint, response } = request
+    const { fingerprint } = request
     const now = Date.now()
-    const settled = settle(this.#living(fingerprint, now), request, now)
+    const record = this.#living(fingerprint, now)
+    const settled = settle(record, request, now)
     if (typeof settled === 'string') return settled
     this.#put(fingerprint, settled)
-    if (response !== undefined && response.body.length > 0) inTransaction(this.#environment.bodies.put(fingerprint, response.body))
-    else inTransaction(this.#environment.bodies.remove(fingerprint))
+    keepBody(this.#environment, record!, settled, request)
+    return 'ok'
+  }
+
+  #append(request: AppendRequest): SettleResult {
+    const { fingerprint, executionId, offset, chunk, overflow } = request
+    const appended = append(this.#living(fingerprint, Date.now()), request)
+    if (typeof appended === 'string') return appended
+    this.#put(fingerprint, appended)
+    if (overflow === true) dropPieces(this.#environment, executionId)
+    else writePieces(this.#environment, executionId, offset, chunk)
     return 'ok'
   }
 
@@ -144,7 +205,7 @@ export class LmdbStore implements Store {
     now: number,
   ): Claim {
     if (isDuplicate(record, request, refusal)) this.#duplicates.add(fingerprint, record.createdAt)
-    const body = refusal === 'completed' || refusal === 'failed' ? this.#body(fingerprint) : NO_BODY
+    const body = refusal === 'completed' || refusal === 'failed' ? inlineBody(this.#environment, fingerprint, record) : undefined
     return refusalClaim(refusal, { view: this.#view(fingerprint, record, now), digestFields: record.digestFields, body })
   }
 
@@ -156,20 +217,18 @@ export class LmdbStore implements Store {
     return living(this.#environment.records.get(fingerprint), now)
   }
 
-  #body(fingerprint: string): Buffer {
-    return this.#environment.bodies.getBinary(fingerprint) ?? NO_BODY
-  }
-
   #view(fingerprint: string, record: LmdbRecord, now: number): RecordView {
     const duplicates = record.duplicates + this.#duplicates.pending(fingerprint, record.createdAt)
     return viewOf(fingerprint, { ...record, duplicates }, now)
   }
 
-  /** What every settling changes, and a renewal does not. */
+  /** What every settling and every piece changes, and a renewal does not. */
   #stateOf(fingerprint: string): string {
     this.#environment.refresh()
     const record = this.#environment.records.get(fingerprint)
-    return record === undefined ? '' : `${record.attempt} ${record.status} ${record.createdAt}`
+    if (record === undefined) return ''
+    const { attempt, status, createdAt, log } = record
+    return `${attempt} ${status} ${createdAt} ${log?.bytes} ${log?.overflow}`
   }
 
   #reading<T>(verb: string, action: () => T): T {
