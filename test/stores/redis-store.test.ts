@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Redis } from 'ioredis'
-import type { Store } from '../../src/stores/store.ts'
+import type { AcquireRequest, AppendRequest, LogRequest, Store } from '../../src/stores/store.ts'
 import { StoreUnavailable } from '../../src/stores/store.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
@@ -34,6 +34,14 @@ async function openThroughProxy(t: { teardown: (end: () => Promise<void>) => voi
   return { store, proxy }
 }
 
+function pieceOf({ fingerprint, executionId }: AcquireRequest, offset: number, text: string): AppendRequest {
+  return { fingerprint, executionId, offset, chunk: Buffer.from(text), head: { status: 200, headers: [] } }
+}
+
+function readOf({ fingerprint, executionId }: AcquireRequest): LogRequest {
+  return { fingerprint, executionId, offset: 0, maxBytes: 1_000_000 }
+}
+
 async function worksAgain(store: Store): Promise<void> {
   await until('the store works again', () =>
     store.ping().then(
@@ -56,11 +64,15 @@ t.test(
     await store.secret('s')
     const forever = acquireOf(newFingerprint(), { ttlMs: Infinity })
     await store.acquire(forever)
+    await store.append(pieceOf(forever, 0, 'kept'))
+    await store.renew(renewOf(forever))
     for (let n = 0; n < 50; n++) {
       const request = acquireOf(newFingerprint())
       await store.acquire(request)
+      if (n % 2 === 0) await store.append(pieceOf(request, 0, 'x'))
       if (n % 5 === 0) await store.renew(renewOf(request))
-      if (n % 5 > 1) await store.settle(settleOf(request, (['completed', 'failed', 'unknown'] as const)[n % 3] ?? 'failed'))
+      const response = responseOf(Buffer.alloc(n % 4 === 0 ? 100_000 : 10))
+      if (n % 5 > 1) await store.settle(settleOf(request, (['completed', 'failed', 'unknown'] as const)[n % 3] ?? 'failed', { response }))
       if (n % 5 > 3) await store.acquire(acquireOf(request.fingerprint, { onUnknown: 'retry' }))
     }
     const keys = await bare.keys('*')
@@ -68,9 +80,10 @@ t.test(
     const endless: string[] = []
     for (const key of keys) {
       if ((await bare.pttl(key)) === -1) endless.push(key)
-      if (key !== 'oncegate:secret') t.match(key, /^oncegate:\{[A-Za-z0-9_-]+\}(:lease)?$/)
+      if (key !== 'oncegate:secret') t.match(key, /^oncegate:\{[A-Za-z0-9_-]+\}(:lease|:log)?$/)
     }
-    t.same(endless.sort(), ['oncegate:secret', `oncegate:{${forever.fingerprint}}`].sort())
+    const kept = `oncegate:{${forever.fingerprint}}`
+    t.same(endless.sort(), ['oncegate:secret', kept, `${kept}:log`].sort())
     // The scripts name all that they touch in KEYS: a user who may touch nothing else can run them.
     await bare.call('ACL', ['SETUSER', 'narrow', 'on', '>pw', '~oncegate:*', '&oncegate:*', '+@all'])
     const narrow = await openStore(`redis://narrow:pw@127.0.0.1:${server.port}`, { timeoutMs: TIMEOUT_MS, warn: () => undefined })
@@ -109,6 +122,105 @@ t.test(
   },
 )
 
+t.test("G7: the log goes with its record, whatever moves the record's end", async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const request = acquireOf(newFingerprint())
+  const keyed = `oncegate:{${request.fingerprint}}`
+  const ends = async (): Promise<number[]> => [await bare.pexpiretime(keyed), await bare.pexpiretime(`${keyed}:log`)]
+  const seen = new Set<number>()
+  const together = async (when: string): Promise<void> => {
+    const [record = 0, log = 0] = await ends()
+    t.ok(record > 0)
+    t.equal(log, record, when)
+    seen.add(record)
+  }
+  await store.acquire(request)
+  await store.append(pieceOf(request, 0, 'one'))
+  await together('appended')
+  await store.renew({ ...renewOf(request), leaseMs: 100_000 })
+  await together('renewed')
+  await store.append(pieceOf(request, 3, 'two'))
+  await together('appended again')
+  const response = responseOf(Buffer.alloc(100_000))
+  await store.settle(settleOf(request, 'completed', { response, ttlMs: 300_000 }))
+  await together('settled')
+  t.equal(seen.size, 3)
+  await store.acquire(acquireOf(request.fingerprint, { onCompleted: 'execute' }))
+  t.equal(await bare.exists(`${keyed}:log`), 0, 'a new generation')
+})
+
+t.test('no log is left behind that nobody will read', async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const logged = async (end: (request: AcquireRequest) => Promise<unknown>): Promise<number> => {
+    const request = acquireOf(newFingerprint(), { onUnknown: 'retry' })
+    await store.acquire(request)
+    await store.append(pieceOf(request, 0, 'one'))
+    await end(request)
+    return bare.exists(`oncegate:{${request.fingerprint}}:log`)
+  }
+  t.equal(await logged((request) => store.settle(settleOf(request, 'unknown'))), 0)
+  t.equal(await logged((request) => store.settle(settleOf(request, 'failed'))), 0)
+  t.equal(await logged((request) => store.settle(settleOf(request, 'completed', { logged: 3, response: responseOf('one') }))), 0)
+  t.equal(await logged((request) => store.settle(settleOf(request, 'completed'))), 0)
+  t.equal(await logged((request) => store.append({ ...pieceOf(request, 3, ''), overflow: true })), 0)
+  const large = { logged: 0, response: responseOf(Buffer.alloc(100_000)) }
+  t.equal(
+    await logged(async (request) => {
+      await store.settle(settleOf(request, 'unknown', large))
+      await store.settle(settleOf(request, 'completed'))
+    }),
+    0,
+  )
+})
+
+t.test('a log that was evicted is gone: no part of it is given for the whole, nor an empty body for a large one', async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const evict = (fingerprint: string): Promise<number> => bare.del(`oncegate:{${fingerprint}}:log`)
+  const whole = responseOf(Buffer.alloc(100_000, 'x'))
+
+  for (const first of ['one', '']) {
+    const running = acquireOf(newFingerprint())
+    await store.acquire(running)
+    await store.append(pieceOf(running, 0, first))
+    await evict(running.fingerprint)
+    t.match(await store.readLog(readOf(running)), { kind: 'gone', record: { status: 'processing' } })
+    t.equal(await store.append(pieceOf(running, first.length, 'two')), 'stale')
+    t.equal(await bare.exists(`oncegate:{${running.fingerprint}}:log`), 0)
+    await store.settle(settleOf(running, 'completed', { response: whole, logged: 10 }))
+    t.match(await store.acquire(acquireOf(running.fingerprint)), { kind: 'completed', response: { head: { bodyStored: false } } })
+  }
+
+  const settled = acquireOf(newFingerprint())
+  await store.acquire(settled)
+  await store.settle(settleOf(settled, 'completed', { response: whole }))
+  t.match(await store.acquire(acquireOf(settled.fingerprint)), { response: { head: { bodyStored: true }, body: undefined } })
+  await evict(settled.fingerprint)
+  const lost = { head: { ...whole.head, bodyStored: false }, body: Buffer.alloc(0) }
+  t.match(await store.acquire(acquireOf(settled.fingerprint)), { kind: 'completed', record: { response: lost.head }, response: lost })
+  t.match(await store.readResponse(settled.fingerprint), lost)
+  t.match(await store.read(settled.fingerprint), { response: lost.head })
+  t.match(await store.readLog(readOf(settled)), { kind: 'gone', record: { status: 'completed', response: lost.head } })
+})
+
+t.test("the log of an evicted record is nobody else's", async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const first = acquireOf(newFingerprint(), { leaseMs: 60 })
+  await store.acquire(first)
+  await store.append(pieceOf(first, 0, 'of the first'))
+  await bare.del(`oncegate:{${first.fingerprint}}`)
+  await until('the lease has lapsed', async () => (await store.read(first.fingerprint)) === undefined)
+  const second = acquireOf(first.fingerprint)
+  t.match(await store.acquire(second), { kind: 'acquired', attempt: 1 })
+  t.match(await store.readLog(readOf(second)), { kind: 'open', head: undefined, bytes: Buffer.alloc(0) })
+  t.equal(await store.append(pieceOf(second, 12, '!')), 'stale')
+  await store.append(pieceOf(second, 0, 'mine'))
+  t.match(await store.readLog(readOf(second)), { kind: 'open', bytes: Buffer.from('mine') })
+})
+
 t.test('SCRIPT FLUSH again and again is invisible', async (t) => {
   const store = await open(server.port, undefined, 5000)
   const flusher = setInterval(() => void bare.script('FLUSH'), 5)
@@ -140,6 +252,9 @@ t.test('a server that stands still: every call is refused in time, and it works 
     () => store.acquire(request),
     () => store.renew(renewOf(request)),
     () => store.settle(settleOf(request, 'failed')),
+    () => store.append(pieceOf(request, 0, 'x')),
+    () => store.cancel(request),
+    () => store.readLog(readOf(request)),
     () => store.read('f'),
     () => store.readResponse('f'),
     () => store.secret('s'),

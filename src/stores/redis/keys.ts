@@ -1,13 +1,14 @@
 // The names of a fingerprint's keys. The braces are the hash tag: all of them live in one slot of a cluster.
 
-/** The record and its lease, in the order of the scripts' KEYS. */
-export function recordKeys(fingerprint: string): [record: string, lease: string] {
-  return [`oncegate:{${fingerprint}}`, `oncegate:{${fingerprint}}:lease`]
+/** The record, its lease and the log of its answer, in the order of the scripts' KEYS. */
+export function recordKeys(fingerprint: string): [record: string, lease: string, log: string] {
+  const record = `oncegate:{${fingerprint}}`
+  return [record, `${record}:lease`, `${record}:log`]
 }
 
-/** Where settle.lua publishes. */
-export function settledChannel(fingerprint: string): string {
-  return `oncegate:{${fingerprint}}:settled`
+/** Where settle.lua and append.lua publish. */
+export function changesChannel(fingerprint: string): string {
+  return `oncegate:{${fingerprint}}:changed`
 }
 
 export function fingerprintOf(channel: string): string {

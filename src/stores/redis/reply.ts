@@ -1,7 +1,7 @@
 // What the scripts are given and what they answer.
 import type { RecordStatus, RecordView } from '../../model/record.ts'
-import type { ResponseHead, StoredResponse } from '../../model/stored-response.ts'
-import type { AcquireRequest, Claim } from '../store.ts'
+import type { AnswerHead, KeptResponse, ResponseHead } from '../../model/stored-response.ts'
+import type { AcquireRequest, Claim, LogReading } from '../store.ts'
 import type { Granted } from '../transitions.ts'
 import { refusalClaim } from '../transitions.ts'
 import type { Reply } from './connect.ts'
@@ -19,8 +19,13 @@ export function writeAbout({ rule, owner, digestFields }: About): string {
   return JSON.stringify([rule, owner, digestFields])
 }
 
+/** Its end tells the scripts whether there is a body, and they change it where there is none any more. */
 export function writeHead(head: ResponseHead): string {
   return JSON.stringify([head.status, head.headers, head.bodyHash, head.bodyBytes, head.bodyStored])
+}
+
+export function writeAnswerHead(head: AnswerHead): string {
+  return JSON.stringify([head.status, head.headers])
 }
 
 export function readClaim(reply: Reply, request: AcquireRequest): Claim {
@@ -41,7 +46,7 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
     case 'unknown':
     case 'key_reused': {
       const { view, digestFields } = readRecord(fingerprint, reply, request)
-      return refusalClaim(kind, { view, digestFields, body: bytes(body) })
+      return refusalClaim(kind, { view, digestFields, body: bodyOf(view.response, body) })
     }
     default:
       throw new TypeError(`acquire answered ${kind}`)
@@ -86,8 +91,42 @@ export function readRecord(fingerprint: string, reply: Reply, asked?: About): { 
   return { view, digestFields: about.digestFields }
 }
 
-export function readStored(head: Reply | undefined, body: Reply | undefined): StoredResponse | undefined {
-  return head instanceof Buffer ? { head: readHead(head), body: bytes(body) } : undefined
+export function readStored(reply: Reply): KeptResponse | undefined {
+  const [, , , fields, body] = list(reply)
+  const head = list(fields)[9]
+  if (!(head instanceof Buffer)) return undefined
+  const response = readHead(head)
+  return { head: response, body: bodyOf(response, body) }
+}
+
+/** A body that was stored and does not come along is large, and in the log. */
+function bodyOf(head: ResponseHead | undefined, body: Reply | undefined): Buffer | undefined {
+  return body instanceof Buffer || head?.bodyStored !== true ? bytes(body) : undefined
+}
+
+export function readLogReading(fingerprint: string, reply: Reply): LogReading {
+  const [word, second, third, fourth] = list(reply)
+  switch (text(word)) {
+    case 'open':
+      return {
+        kind: 'open',
+        leaseLeft: Number(text(second)),
+        head: third instanceof Buffer ? readAnswerHead(third) : undefined,
+        bytes: bytes(fourth),
+      }
+    case 'closed':
+      if (!(second instanceof Buffer)) throw new TypeError('read-log answered without a head')
+      return { kind: 'closed', head: readHead(second), bytes: bytes(third) }
+    case 'gone':
+      return { kind: 'gone', record: second === undefined ? undefined : readRecord(fingerprint, reply).view }
+    default:
+      throw new TypeError(`read-log answered ${text(word)}`)
+  }
+}
+
+function readAnswerHead(head: Buffer): AnswerHead {
+  const [status, headers]: [number, string[]] = JSON.parse(head.toString())
+  return { status, headers }
 }
 
 function readHead(head: Buffer): ResponseHead {
@@ -100,7 +139,7 @@ function readAbout(about: Buffer): About {
   return { rule, owner, digestFields }
 }
 
-function oneOf<W extends string>(word: string, words: readonly W[]): W {
+export function oneOf<W extends string>(word: string, words: readonly W[]): W {
   const found = words.find((each) => each === word)
   if (found === undefined) throw new TypeError(`the store holds ${word} where it should hold one of ${words.join(', ')}`)
   return found
@@ -119,7 +158,7 @@ function numberOr(reply: Reply | undefined, absent: number): number {
   return reply instanceof Buffer ? Number(reply.toString()) : absent
 }
 
-function text(reply: Reply | undefined): string {
+export function text(reply: Reply | undefined): string {
   return reply instanceof Buffer ? reply.toString() : ''
 }
 

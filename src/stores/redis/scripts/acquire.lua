@@ -1,13 +1,14 @@
 -- acquire: takes the right to execute, or says who has it and what came of it.
 --
--- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)
---       3, 4 … the same of each further name that the fact may be kept under. Names do not share a hash tag: a request with
+-- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: a large body)
+--       4, 5, 6 … the same of each further name that the fact may be kept under. Names do not share a hash tag: a request with
 --       such names needs one server (or all of its names in one slot), which a cluster is not.
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
 --       8 onCompleted: 'replay' | 'execute'
 -- Returns  {'acquired', attempt, after, name}
 --          {'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused', now, lease left in ms, {fields}, body or nil, name}
+--          No body: there is none, or it is large and in the log.
 --          name: which of the names it was decided on, from 1
 --
 -- Closes the race between looking and taking: SET NX with its expiry is the claim, and the look, the claim and the
@@ -20,7 +21,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- Lua writes large numbers as 1.7e+12.
 local function digits(number) return string.format('%.0f', number) end
 
-local function keys(name) return KEYS[2 * name - 1], KEYS[2 * name] end
+local function keys(name) return KEYS[3 * name - 2], KEYS[3 * name - 1], KEYS[3 * name] end
 
 local function claim(lease)
   if redis.call('SET', lease, execution, 'NX', 'PX', lease_ms) then return true end
@@ -55,16 +56,19 @@ local function begin(name)
 end
 
 local function refuse(name, word, fields)
-  local record = keys(name)
+  local record, _, log = keys(name)
   if word ~= 'key_reused' and fields[2] ~= execution then
     fields[9] = digits(redis.call('HINCRBY', record, 'duplicates', 1))
   end
+  local log_bytes = fields[13]
+  -- A log that was evicted is no body.
+  if log_bytes and redis.call('STRLEN', log) ~= tonumber(log_bytes) then fields[10] = fields[10]:gsub('true%]$', 'false]') end
   local replayed = word == 'completed' or word == 'failed'
-  return refusal(word, name, fields, replayed and redis.call('HGET', record, 'body'))
+  return refusal(word, name, fields, replayed and not log_bytes and redis.call('HGET', record, 'body'))
 end
 
 local function grant(name, attempt, after, fields)
-  local record, lease = keys(name)
+  local record, lease, log = keys(name)
   local echo = fields[2] == execution
   if not claim(lease) then return refuse(name, 'in_flight', fields) end
   local at = expires()
@@ -75,7 +79,8 @@ local function grant(name, attempt, after, fields)
   elseif not echo then
     redis.call('HINCRBY', record, 'duplicates', 1)
   end
-  redis.call('HDEL', record, 'head', 'body')
+  redis.call('HDEL', record, 'head', 'body', 'logHead', 'logBytes', 'cancelled')
+  redis.call('DEL', log)
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'attempt', attempt, 'after', after,
     'startedAt', digits(now), 'updatedAt', digits(now), 'expiresAt', at)
   expire(record, at)
@@ -100,13 +105,13 @@ end
 local function look(name)
   local record, lease = keys(name)
   if redis.call('EXISTS', record) == 0 then
-    local holder = #KEYS > 2 and redis.call('GET', lease)
+    local holder = #KEYS > 3 and redis.call('GET', lease)
     if not holder then return nil end
     return { refuses = holder ~= execution, own = holder == execution, act = function() return begin(name) end }
   end
   -- The order is reply.ts's.
   local fields = redis.call('HMGET', record, 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
-    'updatedAt', 'attempt', 'duplicates', 'head', 'digest', 'after')
+    'updatedAt', 'attempt', 'duplicates', 'head', 'digest', 'after', 'logBytes')
   local attempt = fields[8] or '1'
   if fields[1] == 'processing' and fields[2] == execution then
     return { own = true, act = function() return grant(name, attempt, fields[12] or 'none', fields) end }
@@ -118,7 +123,7 @@ end
 
 -- Its own claim before all, then whatever refuses, then what lives.
 local first, refusing
-for name = 1, #KEYS / 2 do
+for name = 1, #KEYS / 3 do
   local found = look(name)
   if found and found.own then return found.act() end
   first = first or found

@@ -1,17 +1,20 @@
 -- settle: writes how an execution ended, frees its lease and tells whoever waits.
 --
--- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)
+-- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: the body so far)
 -- ARGV  1 execution  2 to: 'completed' | 'failed' | 'unknown'  3 ttl in ms, or 'forever'  4 keep at least, in ms
---       5 head of the response, or '' when there is none   6 its body
+--       5 head of the response, or '' when there is none   6 its body, or what comes after the log
+--       7 how many bytes are in the log; absent: 0   8 'log' where the body is large and stays there
 -- Returns  'ok' | 'stale'
 --
 -- Closes the race between comparing and writing: an execution that lost its turn cannot overwrite a later one, nor free
--- its lease. A lapsed lease alone is no bar: nobody else was granted, so the late answer is the answer.
-local record, lease = KEYS[1], KEYS[2]
-local execution, to, ttl, keep, head = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- its lease. A lapsed lease alone is no bar: nobody else was granted, so the late answer is the answer. The log becomes
+-- the body in the same step that looks at its length.
+local record, lease, log = KEYS[1], KEYS[2], KEYS[3]
+local execution, to, ttl, keep, head, body = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local logged, in_log = tonumber(ARGV[7] or 0), ARGV[8] == 'log'
 
-local fields = redis.call('HMGET', record, 'status', 'execution', 'createdAt')
-local status = fields[1]
+local fields = redis.call('HMGET', record, 'status', 'execution', 'createdAt', 'logHead')
+local status, open = fields[1], fields[4]
 if not status or fields[2] ~= execution then return 'stale' end
 if status == to then return 'ok' end
 if status == 'completed' or status == 'failed' then return 'stale' end
@@ -25,14 +28,32 @@ if ttl ~= 'forever' then
   expires = string.format('%.0f', math.max(from + ttl, now + keep))
 end
 
-redis.call('HSET', record, 'status', to, 'updatedAt', string.format('%.0f', now), 'expiresAt', expires)
-if head == '' then
-  redis.call('HDEL', record, 'head', 'body')
-else
-  redis.call('HSET', record, 'head', head, 'body', ARGV[6])
+local function expire(key)
+  if ttl == 'forever' then redis.call('PERSIST', key) else redis.call('PEXPIREAT', key, expires) end
 end
-if ttl == 'forever' then redis.call('PERSIST', record) else redis.call('PEXPIREAT', record, expires) end
+
+-- A log that lost a piece is no body.
+if logged > 0 and not (open and redis.call('STRLEN', log) == logged) then
+  head, body, in_log = head:gsub('true%]$', 'false]'), '', false
+elseif logged > 0 and not in_log then
+  body = redis.call('GET', log) .. body
+end
+
+redis.call('HSET', record, 'status', to, 'updatedAt', string.format('%.0f', now), 'expiresAt', expires)
+-- What was appended, and what an unknown outcome may have come with.
+if open or status == 'unknown' then
+  redis.call('HDEL', record, 'head', 'body', 'logHead', 'logBytes')
+  if not in_log then redis.call('DEL', log) end
+end
+if in_log then
+  redis.call(logged > 0 and 'APPEND' or 'SET', log, body)
+  redis.call('HSET', record, 'head', head, 'logBytes', string.format('%.0f', logged + #body))
+  expire(log)
+elseif head ~= '' then
+  redis.call('HSET', record, 'head', head, 'body', body)
+end
+expire(record)
 -- The record's execution is the only one that can hold its lease.
 redis.call('DEL', lease)
-redis.call('PUBLISH', record .. ':settled', to)
+redis.call('PUBLISH', record .. ':changed', to)
 return 'ok'

@@ -1,9 +1,9 @@
-// Tells watchers of settlings, over one connection that only subscribes.
+// Tells watchers of settlings and pieces of logs, over one connection that only subscribes.
 import { Watchers } from '../watchers.ts'
 import type { RedisConnection } from './connect.ts'
-import { fingerprintOf, settledChannel } from './keys.ts'
+import { fingerprintOf, changesChannel } from './keys.ts'
 
-export class SettledChannel {
+export class ChangeChannel {
   readonly #connection: RedisConnection
   readonly #watchers = new Watchers()
   readonly #heartbeat: NodeJS.Timeout
@@ -26,7 +26,7 @@ export class SettledChannel {
       await this.#connection.run('watch', async (client) => {
         await this.#connection.whenReady()
         // Again for each watcher: the answer says that the subscription stands, whoever asked for it first.
-        await client.subscribe(settledChannel(fingerprint))
+        await client.subscribe(changesChannel(fingerprint))
       })
     } catch (error) {
       stop()
@@ -43,12 +43,12 @@ export class SettledChannel {
 
   #unsubscribe(fingerprint: string): void {
     if (!this.#connection.ready) return
-    this.#connection.run('watch', (client) => client.unsubscribe(settledChannel(fingerprint))).catch(() => undefined)
+    this.#connection.run('watch', (client) => client.unsubscribe(changesChannel(fingerprint))).catch(() => undefined)
   }
 
-  /** What was settled while the connection was away was told to nobody: let every watcher look. */
+  /** What has changed while the connection was away was told to nobody: let every watcher look. */
   async #subscribeAgain(): Promise<void> {
-    const channels = this.#watchers.fingerprints().map(settledChannel)
+    const channels = this.#watchers.fingerprints().map(changesChannel)
     if (channels.length === 0) return
     try {
       await this.#connection.run('watch', (client) => client.subscribe(...channels))

@@ -1,0 +1,47 @@
+-- read-log: bytes of an execution's answer from an offset on, while it comes or after it was stored; without side effect.
+--
+-- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: the body)
+-- ARGV  1 execution  2 offset  3 at most so many bytes
+-- Returns  {'open', lease left in ms, head or nil, bytes}
+--          {'closed', head, bytes}
+--          {'gone'} | {'gone', now, lease left in ms, {fields}}
+--
+-- Closes the race between reading the record and reading its log, which may be another execution's by then. A log that
+-- was evicted is gone: what is left is never given for the whole.
+local record, lease, log = KEYS[1], KEYS[2], KEYS[3]
+local offset, most = tonumber(ARGV[2]), tonumber(ARGV[3])
+
+-- The order is reply.ts's.
+local fields = redis.call('HMGET', record, 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
+  'updatedAt', 'attempt', 'duplicates', 'head', 'logHead', 'logBytes')
+local status, head, open, log_bytes = fields[1], fields[10], fields[11], fields[12]
+local left = redis.call('PTTL', lease)
+
+local function digits(number) return string.format('%.0f', number) end
+
+local function gone()
+  if not status then
+    local holder = redis.call('GET', lease)
+    if not holder then return { 'gone' } end
+    fields = { false, holder }
+  end
+  local time = redis.call('TIME')
+  return { 'gone', digits(time[1] * 1000 + math.floor(time[2] / 1000)), digits(left), fields }
+end
+
+local function bytes() return redis.call('GETRANGE', log, ARGV[2], digits(offset + most - 1)) end
+
+if fields[2] ~= ARGV[1] then return gone() end
+if status == 'processing' then
+  if left < 0 or open == '' then return gone() end
+  if not open then return { 'open', digits(left), false, '' } end
+  if redis.call('EXISTS', log) == 0 then return gone() end
+  return { 'open', digits(left), open, bytes() }
+end
+if status == 'unknown' or not head or not head:find('true%]$') then return gone() end
+if not log_bytes then
+  return { 'closed', head, redis.call('HGET', record, 'body'):sub(offset + 1, offset + most) }
+end
+if redis.call('STRLEN', log) == tonumber(log_bytes) then return { 'closed', head, bytes() } end
+fields[10] = head:gsub('true%]$', 'false]')
+return gone()
