@@ -28,15 +28,22 @@ export function readLibraryDate(
   received: Received,
   tools: { readonly chrono: ChronoApi; readonly Temporal: TemporalApi },
 ): Moment | undefined {
-  const { today } = received
-  const noon = Date.UTC(today.year, today.month - 1, today.day) + (NOON_MINUTES - MARK_MINUTES) * 60_000
-  const found = parserOf(locale, tools.chrono).parse(text, { instant: new Date(noon), timezone: MARK_MINUTES })
+  const parser = parserOf(locale, tools.chrono)
+  const { year, month, day } = received.today
+  // Much of the library counts from what its reference shows on the process's own clock: there it is noon of the rule's day.
+  const noon = new Date(year, month - 1, day, 12)
+  let found = parser.parse(text, { instant: noon })
+  if (found[0]?.start.isCertain('timezoneOffset') === true) {
+    const marked = Date.UTC(year, month - 1, day) + (NOON_MINUTES - MARK_MINUTES) * 60_000
+    found = parser.parse(text, { instant: new Date(marked), timezone: MARK_MINUTES })
+  }
   const [only] = found
   if (only === undefined || found.length > 1 || only.index !== 0 || only.text.length !== text.length || only.end) return undefined
   // Times in Chinese are read elsewhere, and the library's are not right.
   if (locale === 'zh' && (only.start.isCertain('hour') || CHINESE_SPAN.test(text))) return undefined
   try {
-    return momentOf(only.start, received, tools.Temporal)
+    const moment = momentOf(only.start, received, tools.Temporal)
+    return isBareWeekday(only.start, text, locale) ? comingNext(moment, received) : moment
   } catch {
     return undefined
   }
@@ -46,11 +53,35 @@ function parserOf(locale: DateSetting['locales'][number], chrono: ChronoApi): Pi
   return locale === 'en-GB' ? chrono.en.GB : chrono[locale]
 }
 
+const SUNDAY = Date.UTC(2024, 4, 19)
+
+/** A weekday by its name alone, perhaps with a time: of the nearest two, which the library takes, wishes mean the one that comes. */
+function isBareWeekday(parsed: Components, text: string, locale: DateSetting['locales'][number]): boolean {
+  const weekday = parsed.get('weekday')
+  if (weekday === null || !parsed.isCertain('weekday') || parsed.isCertain('day')) return false
+  const names = (['long', 'short'] as const).map((length) =>
+    new Intl.DateTimeFormat(locale, { weekday: length, timeZone: 'UTC' }).format(SUNDAY + weekday * 86_400_000).toLowerCase(),
+  )
+  // With or without a word before it, as in `on Friday`; the words that make it another Friday are longer.
+  const bare = text.toLowerCase().replace(/^\p{L}{1,2}\s+/u, '')
+  const name = names.find((each) => bare.startsWith(each))
+  return name !== undefined && /^\.?(?:$|[\s,]+(?:\p{L}{1,3}\s+)?\d)/u.test(bare.slice(name.length))
+}
+
+function comingNext(moment: Moment, { today }: Received): Moment {
+  if (moment.kind !== 'wall' || today.until(moment.date).days >= 0) return moment
+  return { ...moment, date: moment.date.add({ days: 7 }) }
+}
+
 function momentOf(parsed: Components, { instant, today }: Received, Temporal: TemporalApi): Moment {
   const of = (name: Chrono.Component): number => parsed.get(name) ?? 0
-  const date = Temporal.PlainDate.from({ year: of('year'), month: of('month'), day: of('day') }, { overflow: 'reject' })
+  const said = Temporal.PlainDate.from({ year: of('year'), month: of('month'), day: of('day') }, { overflow: 'reject' })
+  const yearless = parsed.isCertain('month') && parsed.isCertain('day') && !parsed.isCertain('year')
+  const date = yearless ? inNearestYear(said, today) : said
   if (!parsed.isCertain('hour')) {
-    const about = parsed.get('hour') === 12 ? undefined : (parsed.get('hour') ?? undefined)
+    const hour = parsed.get('hour') ?? 12
+    // Twelve stands for no time, unless half of the day is said with it: that is a word for noon.
+    const about = hour === 12 && parsed.get('meridiem') !== 0 ? undefined : hour
     return { kind: 'wall', date, about }
   }
   const time = Temporal.PlainTime.from(
@@ -63,4 +94,13 @@ function momentOf(parsed: Components, { instant, today }: Received, Temporal: Te
   if (offset === MARK_MINUTES)
     return { kind: 'instant', instant: instant.add(today.toPlainDateTime('12:00').until(wall, { largestUnit: 'hours' })) }
   return { kind: 'instant', instant: wall.toZonedDateTime('UTC').toInstant().subtract({ minutes: offset }) }
+}
+
+/** Around a turn of the year, 1月2日 is as near as `Jan 2`. */
+function inNearestYear(date: TemporalTypes.PlainDate, today: TemporalTypes.PlainDate): TemporalTypes.PlainDate {
+  const distance = (other: TemporalTypes.PlainDate): number => Math.abs(today.until(other).days)
+  return [-1, 1].reduce((nearest, years) => {
+    const other = date.add({ years })
+    return other.day === date.day && distance(other) < distance(nearest) ? other : nearest
+  }, date)
 }
