@@ -5,7 +5,7 @@ import { readClientKey } from './client-key.ts'
 import { Refusal } from './refusal.ts'
 import type { RequestContext } from './request-context.ts'
 import type { CompiledSelector } from './select.ts'
-import { compileSource, compileSources, type Source } from './sources.ts'
+import { compileSource, compileSources, type Source, type Sources } from './sources.ts'
 import { compileNeighbours, compileSteps } from './steps/compile-steps.ts'
 import type { Steps } from './steps/step.ts'
 import { asText } from './steps/text-steps.ts'
@@ -19,6 +19,8 @@ export interface CompiledPart {
   readonly name: string
   /** The first that is present wins; empty for a constant. Those below `minTrust` are not among them. */
   readonly sources: readonly Source[]
+  readonly dropped: readonly Source[]
+  readonly minTrust: number
   /** All that the sources read. */
   readonly selectors: readonly CompiledSelector[]
   /** Brings what a selector found into the form that counts; undefined: as it is. */
@@ -49,11 +51,12 @@ export function compileParts(settings: Readonly<Record<string, PartSetting>>, to
 }
 
 function compilePart(name: string, setting: PartSetting, tools: StepTools | undefined): CompiledPart {
-  const bare = { name, steps: undefined, neighbours: [], optional: false, fallback: undefined }
-  if (typeof setting === 'string') return { ...bare, ...reading([compileSource(setting)]) }
-  if ('value' in setting) return { ...bare, ...reading([]), fallback: encodeList([constant(setting.value)]) }
+  const bare = { name, minTrust: 0, steps: undefined, neighbours: [], optional: false, fallback: undefined }
+  if (typeof setting === 'string') return { ...bare, ...reading({ sources: [compileSource(setting)], dropped: [] }) }
+  if ('value' in setting) return { ...bare, ...reading({ sources: [], dropped: [] }), fallback: encodeList([constant(setting.value)]) }
   return {
     name,
+    minTrust: setting.minTrust ?? 0,
     ...reading(compileSources(setting.from, setting.minTrust)),
     steps: compileSteps(setting.apply, tools),
     neighbours: compileNeighbours(setting.apply, tools),
@@ -62,12 +65,15 @@ function compilePart(name: string, setting: PartSetting, tools: StepTools | unde
   }
 }
 
-function reading(sources: readonly Source[]): Pick<CompiledPart, 'sources' | 'selectors'> {
-  return { sources, selectors: sources.flatMap(({ selectors }) => selectors) }
+function reading({ sources, dropped }: Sources): Pick<CompiledPart, 'sources' | 'dropped' | 'selectors'> {
+  return { sources, dropped, selectors: sources.flatMap(({ selectors }) => selectors) }
 }
 
 /** What the request says for this part; undefined where a required part is missing. */
 export function readPart(part: CompiledPart, context: RequestContext, watch?: Watch): PartValue | undefined {
+  if (watch !== undefined) {
+    for (const source of part.dropped) watch.dropped(part.name, source, `its trust of ${source.trust} is below minTrust ${part.minTrust}`)
+  }
   for (const source of part.sources) {
     const values = source.select(context)
     watch?.source(part.name, source, values)
