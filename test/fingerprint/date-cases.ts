@@ -50,6 +50,7 @@ export const day: Case[] = [
     'on Friday',
     'Fri 3pm',
     'Friday at 15:00',
+    'Friday morning',
     '本周五晚上',
   ],
   ['2024-05-26', '周日', '这周日', '星期天下午3点', 'Sunday', 'Sunday 3pm'],
