@@ -34,16 +34,26 @@ program
 
 program
   .command('explain')
-  .description('show how a request would be identified: its rule, parts, owner, fingerprint and digest; nothing is sent')
-  .argument('<url>', 'URL or path of the request')
+  .description(
+    'show how a request would be identified: its rule, parts, owner, fingerprint and digest; or, with --against and --requests, ' +
+      'which recorded requests another version of the rules treats otherwise; nothing is sent',
+  )
+  .argument('[url]', 'URL or path of the request')
   .requiredOption('--config <file>', 'configuration file (YAML)')
   .option('-X, --request <method>', 'method (default: POST with a body, else GET)')
   .option('-H, --header <line>', "header, 'Name: value'; once for each", (line: string, lines: string[]) => [...lines, line], [])
   .option('-d, --data <body>', 'body, or @file')
   .option('--ip <address>', "the client's address", '127.0.0.1')
+  .option('--raw <file>', 'a file with one request as it stands on the wire (RFC 9112), instead of URL and flags')
+  .option('--against <file>', 'configuration file to compare with: the rules as they were')
+  .option(
+    '--requests <file>',
+    'recorded requests to compare over, in JSON Lines: ' +
+      '{"method":"POST","url":"/path","headers":{"Name":"value"},"body":"text"} a line; also bodyBase64, ip, time, claims',
+  )
   .option('--json', 'as JSON')
   .action(
-    async (url: string, options) =>
+    async (url: string | undefined, options) =>
       void (process.exitCode = await explain(url, options, { env: process.env, out: process.stdout, err: process.stderr })),
   )
 

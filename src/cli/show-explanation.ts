@@ -5,7 +5,7 @@ import type { ExplainedPart, ExplainedSource, Explanation } from '../fingerprint
 const SHOWN_CHARS = 160
 
 export function showExplanation(explanation: Explanation, note: string | undefined): string {
-  const { rules, parts, owner, fingerprint, digest, digestFields } = explanation
+  const { rules, parts, owner, fingerprint, aliases, digest, digestFields } = explanation
   const lines = [
     outcome(explanation),
     '',
@@ -14,6 +14,7 @@ export function showExplanation(explanation: Explanation, note: string | undefin
     ...(parts.length === 0 ? [] : ['', 'parts', ...parts.flatMap(showPart)]),
     ...(owner === null ? [] : ['', ...pair('owner', showOwner(owner))]),
     ...(fingerprint === null ? [] : pair('fingerprint', fingerprint)),
+    ...(aliases.length === 0 ? [] : pair('looked under', `${aliases.join(', ')} too, for its window`)),
     ...(fingerprint === null ? [] : pair('digest', digest ?? 'none: nothing else is compared')),
     ...(digestFields.length === 0 ? [] : pair('fields', digestFields.join(', '))),
     ...(explanation.firstTry ? pair('first try', 'yes: a result that is there already counts as another wish') : []),
@@ -28,11 +29,12 @@ function outcome({ outcome: what, rule, reason, problem }: Explanation): string 
   return `${what}: ${reason ?? ''}`
 }
 
-function showPart({ name, tried, source, canonical }: ExplainedPart): string[] {
+function showPart({ name, dropped, tried, source, canonical }: ExplainedPart): string[] {
   const from = source ?? (canonical !== null ? 'constant or default' : 'nothing: missing or left out')
   return [
     `  ${name} from ${from}`,
     ...tried.flatMap((each) => showSource(each)),
+    ...dropped.map(({ selector, reason }) => `    ${selector} is not asked: ${reason}`),
     ...(canonical === null ? [] : [`    canonical  ${cut(canonical)}`]),
   ]
 }

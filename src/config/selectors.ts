@@ -62,7 +62,10 @@ export function parseSelector(text: string): Selector {
 
 // These run the rule's pattern on JavaScript's RegExp, where one request can take minutes: they are left out.
 const REGEXP_FUNCTIONS = ['match', 'search']
-const environment = new JSONPathEnvironment()
+/** How deep `..` looks: with every level each node costs more. */
+export const DESCENT_LEVELS = 48
+// The library counts the root as the first, and stops at the one it is given.
+const environment = new JSONPathEnvironment({ maxRecursionDepth: DESCENT_LEVELS + 2 })
 for (const name of REGEXP_FUNCTIONS) environment.functionRegister.delete(name)
 
 /** Compiles a JSONPath (with its `$`) as selectors mean it; throws json-p3's errors. */

@@ -19,8 +19,16 @@ export interface ExplainedSource {
   readonly steps: { readonly step: string; readonly values: readonly Plain[] }[]
 }
 
+export interface DroppedSource {
+  readonly selector: string
+  readonly trust: number
+  readonly reason: string
+}
+
 export interface ExplainedPart {
   readonly name: string
+  /** Never asked. */
+  readonly dropped: readonly DroppedSource[]
   /** In the order in which they were asked; the last is the chosen one, if any is. */
   readonly tried: readonly ExplainedSource[]
   /** Null: a constant or the default stands in, or the part is left out or missing. */
@@ -38,6 +46,8 @@ export interface Explanation {
   readonly parts: readonly ExplainedPart[]
   readonly owner: { readonly kind: 'none' | 'absent' | 'known'; readonly source: string | null; readonly tag?: string } | null
   readonly fingerprint: string | null
+  /** Further names that the same fact may be kept under, for the sake of a window. */
+  readonly aliases: readonly string[]
   readonly digest: string | null
   /** The fields that a mismatch could name. */
   readonly digestFields: readonly string[]
@@ -61,7 +71,7 @@ export function explain(rules: readonly Rule[], request: RequestParts, keys: Fin
   return { ...base, parts: watcher.read(), owner: watcher.seenOwner, ...result(identified, watcher) }
 }
 
-const NOTHING = { parts: [], owner: null, fingerprint: null, digest: null, digestFields: [], firstTry: false } as const
+const NOTHING = { parts: [], owner: null, fingerprint: null, aliases: [], digest: null, digestFields: [], firstTry: false } as const
 
 function choose(route: RouteMatch, request: RequestParts, badToken: Problem | undefined): Chosen {
   if (route.kind === 'matched' || route.kind === 'unmatched') return route
@@ -80,11 +90,12 @@ function result(identified: Identified, { seenOwner }: Watcher): Partial<Explana
     const why = identified.reason === 'no-owner' ? 'nobody can be told to own it' : 'a part is missing'
     return { outcome: 'unguarded', reason: `${why}: forwarded unguarded` }
   }
-  const { fingerprint, digest, digestFields, owner, firstTry } = identified.operation
+  const { fingerprint, aliases = [], digest, digestFields, owner, firstTry } = identified.operation
   return {
     outcome: 'guarded',
     owner: seenOwner && { ...seenOwner, ...(owner !== '' && { tag: owner }) },
     fingerprint,
+    aliases,
     digest: digest === '' ? null : digest,
     digestFields: fieldNames(digestFields),
     firstTry,
@@ -95,7 +106,13 @@ class Watcher implements Watch {
   seenOwner: Explanation['owner'] = null
   readonly #parts: ExplainedPart[] = []
   #tried: ExplainedSource[] = []
+  #dropped: DroppedSource[] = []
   #reading = ''
+
+  readonly dropped: Watch['dropped'] = (part, { text, trust }, reason) => {
+    this.#reading = part
+    this.#dropped.push({ selector: text, trust, reason })
+  }
 
   readonly source: Watch['source'] = (part, { text, trust }, found) => {
     this.#reading = part
@@ -107,14 +124,15 @@ class Watcher implements Watch {
   }
 
   readonly part: Watch['part'] = (name, canonical, source) => {
-    this.#parts.push({ name, tried: this.#tried, source: source ?? null, canonical: canonical ?? null })
+    this.#parts.push({ name, dropped: this.#dropped, tried: this.#tried, source: source ?? null, canonical: canonical ?? null })
     this.#tried = []
+    this.#dropped = []
   }
 
   /** With the part that was being read when the request was refused, if it was. */
   read(): ExplainedPart[] {
-    const open = this.#tried.length > 0 ? [{ name: this.#reading, tried: this.#tried, source: null, canonical: null }] : []
-    return [...this.#parts, ...open]
+    if (this.#tried.length === 0) return this.#parts
+    return [...this.#parts, { name: this.#reading, dropped: this.#dropped, tried: this.#tried, source: null, canonical: null }]
   }
 
   readonly owner: Watch['owner'] = (kind, source) => {

@@ -70,7 +70,7 @@ function derive(
 
 type Parts = readonly (readonly [name: string, canonical: string])[]
 
-/** The name of the fact, and where a window has an edge, its names on the other side. */
+/** The name of the fact, and where a part has a window, its names in the halves beside. */
 function issueNames(encodeWith: (parts: Parts) => string, { parts, neighbours }: ReadParts, keys: FingerprintKeys) {
   const { fingerprint, recordKey } = issue(encodeWith(parts), keys)
   if (neighbours === undefined) return { fingerprint, aliases: undefined, recordKey }
@@ -81,10 +81,13 @@ function issueNames(encodeWith: (parts: Parts) => string, { parts, neighbours }:
 }
 
 /** The parts with one or more of the neighbours in their places, in every combination. */
-function besides(parts: Parts, neighbours: ReadonlyMap<string, string>): Parts[] {
+function besides(parts: Parts, neighbours: ReadonlyMap<string, readonly string[]>): Parts[] {
   let all = [parts]
-  for (const [windowed, neighbour] of neighbours) {
-    all = [...all, ...all.map((each) => each.map(([name, value]) => [name, name === windowed ? neighbour : value] as const))]
+  for (const [windowed, others] of neighbours) {
+    const moved = others.flatMap((other) =>
+      all.map((each) => each.map(([name, value]) => [name, name === windowed ? other : value] as const)),
+    )
+    all = [...all, ...moved]
   }
   return all.slice(1)
 }
@@ -97,15 +100,15 @@ function isFirstTry(rule: Rule, context: RequestContext): boolean {
 
 interface ReadParts {
   readonly parts: Parts
-  /** By the name of the part, the second name of each window; undefined where the request has none. */
-  readonly neighbours: ReadonlyMap<string, string> | undefined
+  /** By the name of the part, what else stands in its place for each window; undefined where the request has none. */
+  readonly neighbours: ReadonlyMap<string, readonly string[]> | undefined
   readonly clientKey: string | undefined
 }
 
 /** Undefined where something is missing without which the rule lets the request pass. */
 function readParts(rule: Rule, context: RequestContext, watch: Watch | undefined): ReadParts | undefined {
   const parts: [string, string][] = []
-  let neighbours: Map<string, string> | undefined
+  let neighbours: Map<string, readonly string[]> | undefined
   let clientKey: string | undefined
   for (const part of rule.parts) {
     const value = readPart(part, context, watch)
@@ -116,7 +119,7 @@ function readParts(rule: Rule, context: RequestContext, watch: Watch | undefined
       continue
     }
     if (value.canonical !== undefined) parts.push([part.name, value.canonical])
-    if (value.neighbour !== undefined) (neighbours ??= new Map()).set(part.name, value.neighbour)
+    if (value.neighbours !== undefined) (neighbours ??= new Map()).set(part.name, value.neighbours)
     clientKey ??= value.clientKey
   }
   return rule.restsOnKey && !parts.some(([name]) => name === KEY_PART) ? undefined : { parts, neighbours, clientKey }

@@ -5,8 +5,8 @@ import { readClientKey } from './client-key.ts'
 import { Refusal } from './refusal.ts'
 import type { RequestContext } from './request-context.ts'
 import type { CompiledSelector } from './select.ts'
-import { compileSource, compileSources, type Source } from './sources.ts'
-import { compileNeighbour, compileSteps } from './steps/compile-steps.ts'
+import { compileSource, compileSources, type Source, type Sources } from './sources.ts'
+import { compileNeighbours, compileSteps } from './steps/compile-steps.ts'
 import type { Steps } from './steps/step.ts'
 import { asText } from './steps/text-steps.ts'
 import type { StepTools } from './steps/tools.ts'
@@ -19,12 +19,14 @@ export interface CompiledPart {
   readonly name: string
   /** The first that is present wins; empty for a constant. Those below `minTrust` are not among them. */
   readonly sources: readonly Source[]
+  readonly dropped: readonly Source[]
+  readonly minTrust: number
   /** All that the sources read. */
   readonly selectors: readonly CompiledSelector[]
   /** Brings what a selector found into the form that counts; undefined: as it is. */
   readonly steps: Steps | undefined
-  /** The same for the second name of a part with a window. */
-  readonly neighbour: Steps | undefined
+  /** The same for the further names of a part with a window. */
+  readonly neighbours: readonly Steps[]
   readonly optional: boolean
   /** Canonical form of what stands in where nothing is present: the constant or the default. */
   readonly fallback: string | undefined
@@ -33,8 +35,8 @@ export interface CompiledPart {
 export interface PartValue {
   /** Undefined: left out. */
   readonly canonical: string | undefined
-  /** Canonical form of the window beside, where the part has one. */
-  readonly neighbour?: string
+  /** Canonical forms of the window's halves beside, where the part has one. */
+  readonly neighbours?: readonly string[]
   /** True only for what the request itself said. */
   readonly sent: boolean
   readonly clientKey?: string
@@ -49,25 +51,29 @@ export function compileParts(settings: Readonly<Record<string, PartSetting>>, to
 }
 
 function compilePart(name: string, setting: PartSetting, tools: StepTools | undefined): CompiledPart {
-  const bare = { name, steps: undefined, neighbour: undefined, optional: false, fallback: undefined }
-  if (typeof setting === 'string') return { ...bare, ...reading([compileSource(setting)]) }
-  if ('value' in setting) return { ...bare, ...reading([]), fallback: encodeList([constant(setting.value)]) }
+  const bare = { name, minTrust: 0, steps: undefined, neighbours: [], optional: false, fallback: undefined }
+  if (typeof setting === 'string') return { ...bare, ...reading({ sources: [compileSource(setting)], dropped: [] }) }
+  if ('value' in setting) return { ...bare, ...reading({ sources: [], dropped: [] }), fallback: encodeList([constant(setting.value)]) }
   return {
     name,
+    minTrust: setting.minTrust ?? 0,
     ...reading(compileSources(setting.from, setting.minTrust)),
     steps: compileSteps(setting.apply, tools),
-    neighbour: compileNeighbour(setting.apply, tools),
+    neighbours: compileNeighbours(setting.apply, tools),
     optional: setting.optional,
     fallback: setting.default === undefined ? undefined : encodeList([constant(setting.default)]),
   }
 }
 
-function reading(sources: readonly Source[]): Pick<CompiledPart, 'sources' | 'selectors'> {
-  return { sources, selectors: sources.flatMap(({ selectors }) => selectors) }
+function reading({ sources, dropped }: Sources): Pick<CompiledPart, 'sources' | 'dropped' | 'selectors'> {
+  return { sources, dropped, selectors: sources.flatMap(({ selectors }) => selectors) }
 }
 
 /** What the request says for this part; undefined where a required part is missing. */
 export function readPart(part: CompiledPart, context: RequestContext, watch?: Watch): PartValue | undefined {
+  if (watch !== undefined) {
+    for (const source of part.dropped) watch.dropped(part.name, source, `its trust of ${source.trust} is below minTrust ${part.minTrust}`)
+  }
   for (const source of part.sources) {
     const values = source.select(context)
     watch?.source(part.name, source, values)
@@ -92,14 +98,18 @@ function readValues(
 ): PartValue | undefined {
   const { steps } = part
   const counted = steps === undefined ? values : steps(values, context.request, watch)
-  return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true, ...readNeighbour(part, values, context) }
+  return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true, ...readNeighbours(part, values, context) }
 }
 
-function readNeighbour({ neighbour }: CompiledPart, values: readonly CanonicalValue[], context: RequestContext): { neighbour?: string } {
-  return neighbour === undefined ? NO_NEIGHBOUR : { neighbour: encodeList(neighbour(values, context.request)) }
+function readNeighbours(
+  { neighbours }: CompiledPart,
+  values: readonly CanonicalValue[],
+  { request }: RequestContext,
+): Pick<PartValue, 'neighbours'> {
+  return neighbours.length === 0 ? NO_NEIGHBOURS : { neighbours: neighbours.map((steps) => encodeList(steps(values, request))) }
 }
 
-const NO_NEIGHBOUR = {}
+const NO_NEIGHBOURS = {}
 
 /** The key is checked as it was sent; the steps then see it without the quotes of its header. */
 function readKey(
@@ -116,7 +126,7 @@ function readKey(
   const [key] = counted
   if (key === undefined) return undefined
   // All spellings of one key are one key to the upstream too.
-  return { canonical: encodeList(counted), sent: true, clientKey: asText(key) ?? sent, ...readNeighbour(part, read, context) }
+  return { canonical: encodeList(counted), sent: true, clientKey: asText(key) ?? sent, ...readNeighbours(part, read, context) }
 }
 
 export function missing(part: CompiledPart): Refusal {

@@ -88,7 +88,8 @@ function careful(candidates: readonly Candidate[], path: string): RouteMatch {
 
 function rulesOf(match: Matched | Choice | undefined): readonly Rule[] {
   if (match === undefined) return []
-  return match.kind === 'matched' ? [match.rule] : match.options.map(({ rule }) => rule)
+  // Several patterns of one rule may fit: it is one rule all the same.
+  return match.kind === 'matched' ? [match.rule] : [...new Set(match.options.map(({ rule }) => rule))]
 }
 
 function sameRules(one: readonly Rule[], other: readonly Rule[]): boolean {

@@ -1,6 +1,6 @@
 // Selectors compiled to functions: from a request to the values that it says there, none where it says nothing.
 import { JSONPathRecursionLimitError, type JSONPathQuery } from 'json-p3'
-import { compileJsonPath, parseSelector, type Selector } from '../config/selectors.ts'
+import { compileJsonPath, DESCENT_LEVELS, parseSelector, type Selector } from '../config/selectors.ts'
 import type { CanonicalValue } from './canonical.ts'
 import type { JsonValue } from './json-value.ts'
 import { canonicalPath } from './path-readings.ts'
@@ -109,7 +109,11 @@ export function compileNodes(query: JSONPathQuery): (value: JsonValue) => readon
       return nodes as unknown as BodyNode[]
     } catch (error) {
       if (!(error instanceof JSONPathRecursionLimitError)) throw error
-      throw new Refusal('body-invalid', 'The body is nested too deeply for a selector with `..`.', error)
+      throw new Refusal(
+        'body-invalid',
+        `The body is nested deeper than the ${DESCENT_LEVELS} levels that a selector with ".." reads.`,
+        error,
+      )
     }
   }
 }

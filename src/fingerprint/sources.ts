@@ -15,10 +15,17 @@ export interface Source {
 type From = Extract<PartSetting, { from: unknown }>['from']
 type Entry = Exclude<From, string>[number]
 
-/** In their order; those below `minTrust` are as good as not there. */
-export function compileSources(from: From, minTrust = 0): Source[] {
+export interface Sources {
+  /** In their order. */
+  readonly sources: readonly Source[]
+  /** Below `minTrust`, and so as good as not there. */
+  readonly dropped: readonly Source[]
+}
+
+export function compileSources(from: From, minTrust = 0): Sources {
   const entries: readonly Entry[] = typeof from === 'string' ? [from] : from
-  return entries.map(compileSource).filter(({ trust }) => trust >= minTrust)
+  const all = entries.map(compileSource)
+  return { sources: all.filter(({ trust }) => trust >= minTrust), dropped: all.filter(({ trust }) => trust < minTrust) }
 }
 
 export function compileSource(entry: Entry): Source {

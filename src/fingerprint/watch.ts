@@ -2,6 +2,8 @@
 import type { CanonicalValue } from './canonical.ts'
 
 export interface Watch {
+  /** A source of the part is never asked, for this reason. */
+  readonly dropped: (part: string, source: { readonly text: string; readonly trust: number }, reason: string) => void
   /** A source was read for a part; what it found, before any step. No values: absent. */
   readonly source: (part: string, source: { readonly text: string; readonly trust: number }, found: readonly CanonicalValue[]) => void
   /** What one step left of the source read last. */

@@ -76,6 +76,7 @@ t.test('each part: sources tried, trust, raw value, every step, canonical', asyn
   )
   t.same(parts[2], {
     name: 'room',
+    dropped: [],
     tried: [
       { selector: 'header.x-room', trust: 1, raw: [], steps: [] },
       {
@@ -92,6 +93,28 @@ t.test('each part: sources tried, trust, raw value, every step, canonical', asyn
     source: 'body.room',
     canonical: 'l1:n789;',
   })
+})
+
+t.test('a source below minTrust is listed with the reason', async (t) => {
+  const trusting = join(folder, 'trust.yaml')
+  writeFileSync(
+    trusting,
+    `upstream: http://a
+rules:
+  - name: open
+    owner: none
+    fingerprint:
+      device:
+        from: [{ select: header.x-device, trust: 0.9 }, { all: [ip, header.user-agent], trust: 0.3 }, { select: ip, trust: 0.1 }]
+        minTrust: 0.3
+`,
+  )
+  const { parts } = await json('/open', { config: trusting, request: 'POST', header: ['User-Agent: a'] })
+  t.match(parts[0], { source: 'ip + header.user-agent', tried: [{ selector: 'header.x-device', raw: [] }, { trust: 0.3 }] })
+  t.same(parts[0]?.dropped, [{ selector: 'ip', trust: 0.1, reason: 'its trust of 0.1 is below minTrust 0.3' }])
+  const { out } = await run('/open', { config: trusting, request: 'POST', header: [] })
+  t.match(out, /^refused with 400 field-missing/)
+  t.match(out, /^ {4}ip is not asked: its trust of 0\.1 is below minTrust 0\.3$/m)
 })
 
 t.test('owner, fingerprint, digest and the names of its fields, as the gateway makes them', async (t) => {

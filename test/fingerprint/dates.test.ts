@@ -37,6 +37,27 @@ t.test('the order of month and day is the locale’s', async (t) => {
   t.equal(reader({ locales: ['de'] })('in 2 Stunden'), '2024-05-20T06:00:00Z')
 })
 
+t.test('around a turn of the year and of the week', async (t) => {
+  const lastDay = reader({ precision: 'day' }, Date.UTC(2024, 11, 31, 4))
+  for (const text of ['1月2日', 'Jan 2', '1/2', '2025-01-02']) t.equal(lastDay(text), '2025-01-02', text)
+  for (const text of ['12月30日', 'Dec 30', '12/30']) t.equal(lastDay(text), '2024-12-30', text)
+  const sunday = reader({ precision: 'day' }, Date.UTC(2024, 4, 26, 4))
+  t.equal(sunday('下周三'), '2024-05-29', 'weeks begin on Monday')
+  t.equal(sunday('这周三'), '2024-05-22')
+  t.equal(sunday('周日'), '2024-05-26', 'today')
+})
+
+t.test('noon in words is not the day as a whole', async (t) => {
+  for (const [locale, noon, whole] of [
+    ['de', 'heute Mittag', 'heute'],
+    ['es', 'mediodía', 'hoy'],
+    ['zh', '中午', '今天'],
+  ] as const) {
+    t.not(reader({ locales: [locale] })(noon), reader({ locales: [locale] })(whole), noon)
+    t.equal(reader({ locales: [locale], precision: 'day' })(noon), '2024-05-20', noon)
+  }
+})
+
 t.test('days on which the clock changes', async (t) => {
   const newYork = reader({ zone: 'America/New_York' }, Date.UTC(2024, 10, 2, 16))
   t.equal(newYork('tomorrow 3pm'), '2024-11-03T20:00:00Z', 'after the end of summer time')

@@ -1,7 +1,7 @@
 // The contract's section "Equality", line by line, through the whole derivation.
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { fingerprint, ofValue, refusal, shape } from './requests.ts'
+import { fingerprint, identified, ofValue, refusal, shape } from './requests.ts'
 
 function allDiffer(t: Test, texts: readonly string[]): void {
   t.equal(new Set(texts.map(ofValue)).size, texts.length, texts.join('  '))
@@ -115,5 +115,70 @@ t.test('property: two values share a fingerprint exactly when they are the same 
       const texts = [JSON.stringify(one), JSON.stringify(other)] as const
       return (shape(one) === shape(other)) === (ofValue(texts[0]) === ofValue(texts[1]))
     }),
+  )
+})
+
+/** The same JSON with the members of every object in an order of their own. */
+function shuffled(value: unknown, seed: number): unknown {
+  if (Array.isArray(value)) return value.map((item) => shuffled(item, seed))
+  if (value === null || typeof value !== 'object') return value
+  const members = Object.entries(value)
+  const at = seed % (members.length + 1)
+  const turned = [...members.slice(at), ...members.slice(0, at)]
+  if (seed % 2 === 1) turned.reverse()
+  return Object.fromEntries(turned.map(([name, member]) => [name, shuffled(member, seed)]))
+}
+
+t.test('property: the order of members and white space never count, at any depth', async () => {
+  const value = fc.jsonValue({ maxDepth: 4 })
+  fc.assert(
+    fc.property(value, fc.nat(1000), fc.constantFrom(0, 2, '\t'), (json, seed, space) => {
+      const other = JSON.stringify(shuffled(json, seed), null, space)
+      return ofValue(JSON.stringify(json)) === ofValue(other)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+t.test('property: no bytes of a body end in anything but a fingerprint or a refusal', async () => {
+  const rule = { fingerprint: { v: 'body.v', deep: { from: 'body..x', optional: true } }, digest: ['body'], digestIgnore: ['body[*].y'] }
+  const pieces = fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    ':',
+    ',',
+    'v',
+    '"v"',
+    '"x"',
+    '\\u',
+    '\\ud800',
+    '1e',
+    '9'.repeat(30),
+    '-',
+    '\0',
+    '=',
+    '&',
+    '%',
+    '+',
+    '%e',
+  )
+  const broken = fc.array(
+    fc.oneof(
+      pieces.map((text) => Buffer.from(text)),
+      fc.uint8Array({ maxLength: 3 }).map((bytes) => Buffer.from(bytes)),
+    ),
+    { maxLength: 40 },
+  )
+  const whole = fc.json({ maxDepth: 4 }).map((text) => [Buffer.from(`{"v":${text}}`)])
+  const type = fc.constantFrom('application/json', 'application/x-www-form-urlencoded')
+  fc.assert(
+    fc.property(fc.oneof(broken, whole), type, (chunks, contentType) => {
+      const found = identified(rule, { headers: ['Content-Type', contentType], body: Buffer.concat(chunks) })
+      return found.kind === 'guarded' || (found.kind === 'refused' && /^(?:body|field)-/.test(found.problem.name))
+    }),
+    { numRuns: 5000 },
   )
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { compileRule } from '../../src/fingerprint/compile-rule.ts'
+import { identify } from '../../src/fingerprint/identify.ts'
 import { ownerTag } from '../../src/fingerprint/owner.ts'
 import { fingerprint, identified, keys, operation, request, ruleConfig } from './requests.ts'
 
@@ -55,6 +56,42 @@ t.test('the first present source wins, and one source never speaks for another',
     fingerprint(rule, { headers: ['Cookie', 'a=b; sid=s1'], body }),
   )
   t.equal(identified(rule, { body }).kind, 'guarded')
+})
+
+t.test('property: two requests share a record exactly where the first source that says who it is says the same', async () => {
+  const sources = ['header.x-user', 'cookie.sid', 'jwt.sub', 'ip'] as const
+  const rule = compileRule(ruleConfig({ owner: [...sources], fingerprint: { v: 'body.v', key: { from: 'header.k', optional: true } } }))
+  const name = fc.constantFrom('a', 'b', 'ab', 'a=b', '"a"', 'jwt.sub', '192.0.2.1')
+  const asked = fc.record({
+    'header.x-user': fc.option(fc.oneof(name, fc.constant('  ')), { nil: undefined }),
+    'cookie.sid': fc.option(name, { nil: undefined }),
+    'jwt.sub': fc.option(name, { nil: undefined }),
+    ip: fc.constantFrom('', '192.0.2.1', '192.0.2.2', 'a'),
+    key: fc.constantFrom('k1', 'k2'),
+  })
+  type Asked = typeof asked extends fc.Arbitrary<infer T> ? T : never
+  const made = (who: Asked) => {
+    const headers = ['K', who.key]
+    if (who['header.x-user'] !== undefined) headers.push('X-User', who['header.x-user'])
+    if (who['cookie.sid'] !== undefined) headers.push('Cookie', `sid=${who['cookie.sid']}`)
+    const parts = request({ headers, body, ip: who.ip })
+    const claims = who['jwt.sub'] === undefined ? {} : { claims: { sub: who['jwt.sub'] } }
+    const result = identify(rule, { ...parts, ...claims }, { params: {}, pattern: '' }, keys)
+    if (result.kind !== 'guarded') throw new Error(result.kind)
+    return result.operation
+  }
+  const ownerOf = (who: Asked): string => {
+    const source = sources.find((each) => (who[each] ?? '').trim() !== '')
+    return source === undefined ? `nobody, with ${who.key}` : `${source} ${who[source]}`
+  }
+  fc.assert(
+    fc.property(asked, asked, (one, other) => {
+      const [a, b] = [made(one), made(other)]
+      const sameOwner = ownerOf(one) === ownerOf(other)
+      return (a.owner === b.owner) === sameOwner && (a.fingerprint === b.fingerprint) === (sameOwner && one.key === other.key)
+    }),
+    { numRuns: 3000 },
+  )
 })
 
 t.test('a repeated owner header is all its lines', async (t) => {

@@ -50,9 +50,10 @@ export interface Sent {
   /** JSON text unless `headers` name another type. */
   readonly body?: string | Buffer
   readonly receivedAt?: number
+  readonly ip?: string
 }
 
-export function request({ method = 'POST', url = '/', headers = [], body = '', receivedAt = NOW }: Sent): RequestParts {
+export function request({ method = 'POST', url = '/', headers = [], body = '', receivedAt = NOW, ip = '192.0.2.1' }: Sent): RequestParts {
   const [path = '', ...query] = url.split('?')
   const typed = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-type')
   return {
@@ -61,7 +62,7 @@ export function request({ method = 'POST', url = '/', headers = [], body = '', r
     query: query.length === 0 ? undefined : query.join('?'),
     headers: typed ? headers : [...headers, 'Content-Type', 'application/json'],
     host: 'api.test',
-    ip: '192.0.2.1',
+    ip,
     body: Buffer.from(body),
     receivedAt,
   }

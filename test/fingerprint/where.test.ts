@@ -65,6 +65,12 @@ t.test('parameters of the path belong to the rule that is asked', async (t) => {
   t.equal(choose({ url: '/t/..%2fx' }), 'ambiguous')
 })
 
+t.test('a rule with conditions and several patterns that fit is one rule, in every spelling of the path', async (t) => {
+  const choose = chooser(rule('rpc', { 'body.v': [1] }, ['/rpc', '/rpc/*']))
+  for (const url of ['/rpc', '/rpc/', '//rpc/', '/rpc/x/', '/%72pc/']) t.equal(choose({ url, body: '{"v":1}' }), 'rpc', url)
+  t.equal(choose({ url: '/rpc/../x', body: '{"v":1}' }), 'ambiguous')
+})
+
 t.test('a rule that was chosen identifies as it would alone', async (t) => {
   const alone = { match: { methods: ['POST'], paths: [] }, digest: ['body'], digestIgnore: ['body.x'] }
   const asked = { ...alone, match: { ...alone.match, where: { 'body.v': [1] } } }

@@ -1,4 +1,4 @@
-// A window's two names: whatever the edge, two times that are close share one, and no rule without a window has any.
+// A window's names: whatever the edge, two times that are close share one, and no rule without a window has any.
 import fc from 'fast-check'
 import t from 'tap'
 import { differingFields } from '../../src/fingerprint/digest-fields.ts'
@@ -12,7 +12,8 @@ const at = (from: string, window: number) => ({ from, optional: false, apply: [{
 const clicked = (window = MINUTE) => ({ fingerprint: { at: at('body.at', window), v: 'body.v' } })
 const click = (time: number, window = MINUTE, v = 1): Operation => operation(clicked(window), { body: JSON.stringify({ at: time, v }) })
 const names = ({ fingerprint: own, aliases }: Operation): string[] => [own, ...(aliases ?? [])]
-const share = (a: Operation, b: Operation): boolean => names(a).includes(b.fingerprint) && names(b).includes(a.fingerprint)
+const looksFor = (a: Operation, b: Operation): boolean => names(a).includes(b.fingerprint)
+const share = (a: Operation, b: Operation): boolean => looksFor(a, b) && looksFor(b, a)
 
 t.test("two times less than half a window apart look under each other's name", async () => {
   const window = fc.integer({ min: 1000, max: 7_200_000 })
@@ -28,21 +29,36 @@ t.test("two times less than half a window apart look under each other's name", a
   )
 })
 
-t.test('the neighbour is the nearer one, and what is a whole window apart stays apart', async (t) => {
-  const edge = click(EDGE)
-  t.equal(edge.aliases?.[0], click(EDGE - 1).fingerprint)
-  t.equal(click(EDGE + MINUTE / 2 - 1).aliases?.[0], click(EDGE - 1).fingerprint)
-  t.equal(click(EDGE + MINUTE / 2).aliases?.[0], click(EDGE + MINUTE).fingerprint)
-  t.notOk(share(click(EDGE), click(EDGE + MINUTE)))
-  t.notOk(share(click(EDGE + 1), click(EDGE - MINUTE - 1)))
+t.test('times in one window share a record, and what is a whole window apart is looked for by neither', async (t) => {
+  t.ok(share(click(EDGE), click(EDGE + MINUTE - 1)))
+  t.ok(share(click(EDGE), click(EDGE - MINUTE / 2)))
+  for (const [one, other] of [
+    [EDGE, EDGE + MINUTE],
+    [EDGE + 1, EDGE - MINUTE - 1],
+    [EDGE, EDGE + 1.5 * MINUTE - 1],
+  ] as const) {
+    t.notOk(looksFor(click(one), click(other)))
+    t.notOk(looksFor(click(other), click(one)))
+  }
   t.notOk(share(click(EDGE - 1, MINUTE, 1), click(EDGE, MINUTE, 2)), 'another fact')
+})
+
+t.test('of two times either both look for the other or neither does', async () => {
+  const distance = fc.integer({ min: -200_000, max: 200_000 })
+  fc.assert(
+    fc.property(fc.integer({ min: 1000, max: 90_000 }), fc.integer({ min: 0, max: 200_000 }), distance, (length, first, apart) => {
+      const [one, other] = [click(EDGE + first, length), click(EDGE + first + apart, length)]
+      return looksFor(one, other) === looksFor(other, one) && (Math.abs(apart) < length || !looksFor(one, other))
+    }),
+    { numRuns: 500 },
+  )
 })
 
 t.test('two parts with a window: the combinations', async (t) => {
   const both = { fingerprint: { from: at('body.from', MINUTE), to: at('body.to', MINUTE) } }
   const of = (from: number, to: number) => operation(both, { body: JSON.stringify({ from, to }) })
   const first = of(EDGE - 5, EDGE + 5 * MINUTE + 5)
-  t.equal(new Set(names(first)).size, 4)
+  t.equal(new Set(names(first)).size, 9)
   for (const from of [EDGE - 5, EDGE + 5]) {
     for (const to of [5, -5]) t.ok(share(first, of(from, EDGE + 5 * MINUTE + to)))
   }
@@ -52,7 +68,7 @@ t.test('without a time of a window there is one name', async (t) => {
   t.equal(operation({}, { body: '{"v":1}' }).aliases, undefined)
   const optional = { fingerprint: { at: { ...at('body.at', MINUTE), optional: true }, v: 'body.v' } }
   t.equal(operation(optional, { body: '{"v":1}' }).aliases, undefined)
-  t.equal(names(operation(optional, { body: `{"v":1,"at":${EDGE}}` })).length, 2)
+  t.equal(names(operation(optional, { body: `{"v":1,"at":${EDGE}}` })).length, 3)
 })
 
 t.test('steps after the window see either of its numbers', async (t) => {

@@ -29,13 +29,25 @@ export interface GatewayProcess {
   kill(): Promise<void>
 }
 
+export interface ProcessOptions {
+  readonly upstream: string
+  readonly store: string
+  readonly rules: string
+  readonly top?: string
+  /** Over the environment of the tests. */
+  readonly env?: NodeJS.ProcessEnv
+}
+
 /** `rules` and `top` are YAML; the rest of the configuration is filled in. It is killed when the test process ends. */
-export async function gatewayProcess(options: { upstream: string; store: string; rules: string; top?: string }): Promise<GatewayProcess> {
+export async function gatewayProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'oncegate-config-'))
   const file = join(directory, 'oncegate.yaml')
   const { upstream, store, rules, top = '' } = options
   await writeFile(file, `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\nrules:\n${rules}\n`)
-  const child = spawn(process.execPath, [program, 'start', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program, 'start', '--config', file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  })
   const ended = once(child, 'close').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }))
   const orphaned = (): void => void child.kill('SIGKILL')
   process.once('exit', orphaned)

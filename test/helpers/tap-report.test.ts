@@ -24,6 +24,15 @@ t.test('assertions are summed, the points that close subtests are not', async (t
   t.equal(last, '3 passed, 0 failed')
 })
 
+t.test('what a test has measured is shown though all is well', async (t) => {
+  const { text } = await report(
+    file('a.test.js', '# Subtest: a\n    # measured: 9 of 9\n    # other\n    ok 1 - x\n    1..1\nok 1 - a\n1..1') + END,
+    ['a.test.js'],
+  )
+  t.match(text, / {6}9 of 9$/m)
+  t.notMatch(text, 'other')
+})
+
 t.test('a failed assertion is shown whole, under the path of its tests', async (t) => {
   const nested =
     '# Subtest: a\n    not ok 1 - x\n      ---\n      diff: |\n        -1\n        +2\n      ...\n    1..1\nnot ok 1 - a\n1..1\nhello'

@@ -21,6 +21,8 @@ class FileTally {
   failed = 0
   skipped = 0
   readonly failures: string[] = []
+  /** Comments that begin with `measured:`: numbers that people ask for though all is well. */
+  readonly measured: string[] = []
   /** Lines that are not TAP: what the tests and the programs they start print. Shown only where something failed. */
   readonly noise: string[] = []
 }
@@ -66,6 +68,9 @@ export async function tapReport(input: AsyncIterable<string | Uint8Array>, optio
 /** Counts the assertions of a test and of its subtests; the point that closes a subtest only repeats them. */
 function collect(parser: Parser, path: readonly string[], tally: FileTally): void {
   let failedBefore = tally.failed
+  parser.on('comment', (comment: string) => {
+    if (comment.startsWith('# measured: ')) tally.measured.push(comment.slice('# measured: '.length).trimEnd())
+  })
   parser.on('child', (child: Parser) => {
     failedBefore = tally.failed
     collect(child, [...path, child.name], tally)
@@ -95,6 +100,7 @@ function closeFile(result: Result, tally: FileTally, print: (line: string) => vo
   if (tally.skipped > 0) counts.push(`${tally.skipped} skipped`)
   const seconds = ((result.time ?? 0) / 1000).toFixed(1)
   print(`${tally.failed > 0 ? 'FAIL' : 'ok  '}  ${sourceOf(result.name)}  ${counts.join(', ')}  ${seconds} s`)
+  for (const line of tally.measured) print(indent(line, 6))
   if (tally.failed === 0) return
   for (const failure of tally.failures) print(failure)
   if (tally.noise.length > 0) print(indent(['printed:', ...tally.noise].join('\n'), 6))

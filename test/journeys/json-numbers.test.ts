@@ -37,6 +37,21 @@ t.test('one value in several spellings is one number', async (t) => {
   t.equal(upstream.count(), groups.length)
 })
 
+t.test('what a rule calls one network and one amount is one, in whatever words', async (t) => {
+  const { upstream, ask } = await stage(t, {
+    rules: `
+  - name: pay
+    match: { path: /pay }
+    fingerprint: { chain: { from: body.chain, apply: [{ map: { base: 8453 } }] }, amount: { from: body.amount, apply: [number] } }
+`,
+  })
+  t.notOk(replayed(await ask('/pay', { body: { chain: 'base', amount: '0.001', memo: 'hi' } })))
+  t.ok(replayed(await ask('/pay', { body: { chain: 8453, amount: '0.0010', memo: 'hello' } })))
+  t.ok(replayed(await ask('/pay', { raw: '{"chain":8453.0,"amount":1e-3}' })))
+  t.notOk(replayed(await ask('/pay', { body: { chain: '8453', amount: '0.001' } })), 'a text is no number unless a step says so')
+  t.equal(upstream.count(), 2)
+})
+
 t.test('a tiny literal of an enormous number is answered at once', async (t) => {
   const { upstream, ask } = await stage(t, { rules: BY_VALUE })
   const before = process.memoryUsage.rss()

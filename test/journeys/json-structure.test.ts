@@ -49,6 +49,29 @@ t.test('__proto__ and its like are names like any other', async (t) => {
   t.equal(({} as { x?: unknown }).x, undefined)
 })
 
+t.test('a body that is nested too deeply for its rule is refused, and the next one is answered', async (t) => {
+  const { upstream, ask } = await stage(t, {
+    rules: `${WHOLE}  - { name: anywhere, match: { path: /anywhere }, fingerprint: { x: body..x } }\n`,
+  })
+  const deep = (levels: number) => `${'{"a":'.repeat(levels)}{"x":1}${'}'.repeat(levels)}`
+  for (const [path, levels] of [
+    ['/anywhere', 48],
+    ['/anywhere', 500],
+    ['/whole', 512],
+    ['/whole', 100_000],
+  ] as const) {
+    const answer = await ask(path, { raw: deep(levels) })
+    t.equal(answer.status, 400, `${path} ${levels}`)
+    t.equal(answer.headers['oncegate-error'], 'body-invalid')
+    t.match(answer.json().detail, /deeper/)
+  }
+  t.equal(upstream.count(), 0)
+  t.equal((await ask('/anywhere', { raw: deep(47) })).status, 200)
+  t.ok(replayed(await ask('/anywhere', { raw: '{"x":1.0}' })), 'what is found is what counts')
+  t.equal((await ask('/whole', { raw: deep(511) })).status, 200)
+  t.equal(upstream.count(), 2)
+})
+
 t.test('a rule file with a repeated key does not start', async (t) => {
   const start = testGateway({ upstream: 'http://127.0.0.1:1', rules: `${WHOLE}    ttl: 1h\n    ttl: 1s\n` })
   const error = await start.then(

@@ -42,17 +42,22 @@ t.test('across an edge: replayed, held, and run again, all under the name of the
   t.equal(earlier.headers['idempotency-replayed'], 'true', 'the clock of the second client goes slow')
   t.equal(upstream.count(), 3)
 
+  await click(gateway.url, 'apart', EDGE)
+  const apart = await click(gateway.url, 'apart', EDGE + 60_000)
+  t.equal(apart.headers['idempotency-replayed'], undefined, 'a whole window later, right behind the next edge')
+  t.equal(upstream.count(), 5)
+
   const door = latch()
   upstream.handle(async (_request, response) => {
     await door.opened
     json(response, 200, { held: true })
   })
   const running = click(gateway.url, 'hold', EDGE - 1)
-  await upstream.arrived(4)
+  await upstream.arrived(6)
   const waiting = [click(gateway.url, 'hold', EDGE + 1), click(gateway.url, 'hold', EDGE + 20_000)]
   door.open()
   const answers = await Promise.all([running, ...waiting])
-  t.equal(upstream.count(), 4)
+  t.equal(upstream.count(), 6)
   t.equal(new Set(answers.map(named)).size, 1)
   t.ok(answers.every(({ status }) => status === 200))
 })

@@ -6,7 +6,7 @@ import { integer, number, rounded } from './number-steps.ts'
 import { plugin } from './plugins.ts'
 import type { Step, Steps } from './step.ts'
 import { absentIf, collapseSpace, extract, lower, mapTo, matchTo, nfc, nfkc, string, trim, upper } from './text-steps.ts'
-import { date, itsWindow, nearerNeighbour, timeWindow, type ChooseWindow } from './time-steps.ts'
+import { BESIDE, ITS_OWN, date, timeWindow, type HalfWindow } from './time-steps.ts'
 import { NO_TOOLS, type StepTools } from './tools.ts'
 
 const WORDS: Readonly<Record<Extract<StepSetting, string>, Step>> = {
@@ -30,12 +30,12 @@ const WORDS: Readonly<Record<Extract<StepSetting, string>, Step>> = {
 export function compileSteps(
   settings: readonly StepSetting[] | undefined,
   tools: StepTools = NO_TOOLS,
-  window: ChooseWindow = itsWindow,
+  half: HalfWindow = ITS_OWN,
 ): Steps | undefined {
   if (settings === undefined || settings.length === 0) return undefined
   const steps = settings.map((setting) => ({
     name: nameOf(setting),
-    step: typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools, window),
+    step: typeof setting === 'string' ? WORDS[setting] : compileMapping(setting, tools, half),
   }))
   return (values, context, watch) => {
     let left = values
@@ -54,13 +54,13 @@ function nameOf(setting: StepSetting): string {
   return Object.entries(setting).find(([, value]) => value !== undefined)?.[0] ?? 'step'
 }
 
-/** The same steps, but with the window beside; undefined where there is no window. */
-export function compileNeighbour(settings: readonly StepSetting[] | undefined, tools?: StepTools): Steps | undefined {
+/** The same steps, but with the halves of a window beside; none where there is no window. */
+export function compileNeighbours(settings: readonly StepSetting[] | undefined, tools?: StepTools): readonly Steps[] {
   const windowed = settings?.some((setting) => typeof setting !== 'string' && setting.window !== undefined)
-  return windowed ? compileSteps(settings, tools, nearerNeighbour) : undefined
+  return windowed ? BESIDE.flatMap((half) => compileSteps(settings, tools, half) ?? []) : []
 }
 
-function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools, window: ChooseWindow): Step {
+function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools, half: HalfWindow): Step {
   if (setting.number !== undefined) return rounded(setting.number.round)
   if (setting.pick !== undefined) return pick(setting.pick)
   if (setting.omit !== undefined) return omit(setting.omit)
@@ -68,7 +68,7 @@ function compileMapping(setting: Exclude<StepSetting, string>, tools: StepTools,
   if (setting.match !== undefined) return matchTo(setting.match)
   if (setting.regex !== undefined) return extract(setting.regex)
   if (setting.absentIf !== undefined) return absentIf(setting.absentIf)
-  if (setting.window !== undefined) return timeWindow(setting.window, window)
+  if (setting.window !== undefined) return timeWindow(setting.window, half)
   if (setting.date !== undefined) return date(setting.date, needed(tools.dates, 'date'))
   return plugin(needed(tools.plugins.get(setting.plugin ?? ''), 'plugin'))
 }

@@ -21,7 +21,10 @@ export const string = onEach((value) => asText(value) ?? value)
 /** Other spellings of one thing; what is not in the table stays as it is. */
 export function mapTo(table: Readonly<Record<string, Constant>>): Step {
   const known = new Map(Object.entries(table).map(([from, to]) => [from, constant(to)]))
-  return onEach((value) => known.get(asText(value) ?? '') ?? value)
+  return onEach((value) => {
+    const text = asText(value)
+    return text === undefined ? value : (known.get(text) ?? value)
+  })
 }
 
 /** The first pattern that is found names the whole text; a text without any stays as it is. */

@@ -14,22 +14,21 @@ export function date(setting: DateSetting, tools: DateTools): Step {
 /** Later than any second count of these centuries, earlier than its milliseconds. */
 const FIRST_MILLISECOND_COUNT = 100_000_000_000
 
-/** Which window a time goes by: the one that holds it, or one beside that. */
-export type ChooseWindow = (milliseconds: number, lengthMs: number) => number
+/**
+ * Which half of a window a time goes by, counted from the one that holds it. Each time looks under the halves on both sides of its
+ * own, so that of any two times either both look under the other's name or neither does: less than half a window apart they always
+ * do, a whole window apart they never do.
+ */
+export type HalfWindow = 0 | -1 | 1
 
-export const itsWindow: ChooseWindow = (milliseconds, lengthMs) => Math.floor(milliseconds / lengthMs)
+export const ITS_OWN: HalfWindow = 0
+export const BESIDE: readonly HalfWindow[] = [-1, 1]
 
-/** The neighbour that the time is nearer to: two times with an edge between them, less than half a window apart, name each other's. */
-export const nearerNeighbour: ChooseWindow = (milliseconds, lengthMs) => {
-  const own = itsWindow(milliseconds, lengthMs)
-  return milliseconds - own * lengthMs < lengthMs / 2 ? own - 1 : own + 1
-}
-
-/** The number of a window: of a time in RFC 3339 with an offset, or in seconds or milliseconds since 1970. */
-export function timeWindow(lengthMs: number, choose: ChooseWindow = itsWindow): Step {
+/** The number of half a window: of a time in RFC 3339 with an offset, or in seconds or milliseconds since 1970. */
+export function timeWindow(lengthMs: number, half: HalfWindow = ITS_OWN): Step {
   const each = onEach((value) => {
     const milliseconds = epochMilliseconds(value)
-    return milliseconds === undefined ? undefined : choose(milliseconds, lengthMs)
+    return milliseconds === undefined ? undefined : Math.floor((2 * milliseconds) / lengthMs) + half
   })
   return (values, context) => {
     // With every further time the names of one fact would double.
