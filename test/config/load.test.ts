@@ -41,6 +41,7 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
         onMissing: 'pass',
         onStoreError: 'refuse',
         onDisconnect: 'continue',
+        async: false,
         ttl: 86_400_000,
         lease: 30_000,
         timeout: 600_000,

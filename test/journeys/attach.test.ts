@@ -56,7 +56,11 @@ const SCENES: Record<string, Open> = {
 }
 
 /** An upstream that streams events, each when it is let. */
-function eventStream(events: string[], before: (n: number) => Promise<unknown>, end: (response: Parameters<Handler>[1]) => void): Handler {
+function eventStream(
+  events: string[],
+  before: (n: number) => Promise<unknown>,
+  end: (response: Parameters<Handler>[1]) => unknown,
+): Handler {
   return async (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Answer': 'of the first' }).flushHeaders()
     for (const [n, event] of events.entries()) {

@@ -40,7 +40,7 @@ t.test('respond-async: 202 with the place to ask, one execution, and then the re
   const { gateway, upstream } = await behind(t, { rules: ASYNC, handler })
   const accepted = await send(`${gateway.url}/work`, asking('k'))
   t.match(accepted, { status: 202, headers: { 'preference-applied': 'respond-async' } })
-  t.equal(location(accepted), `/status/${accepted.headers['idempotency-fingerprint']}`)
+  t.equal(location(accepted), `/status/${String(accepted.headers['idempotency-fingerprint'])}`)
   t.match(accepted.json(), { status: 'processing', status_url: location(accepted) })
   await upstream.arrived(1)
   t.match(await send(`${gateway.url}/work`, asking('k')), { status: 202 }, 'a duplicate that prefers the same')
