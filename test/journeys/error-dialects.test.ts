@@ -36,3 +36,24 @@ t.test('an AWS client finds the name in its header', async (t) => {
   t.equal((await ask('/pay', {})).headers['x-amzn-errortype'], 'KeyMissingException')
   t.equal((await ask('/other', {})).headers['x-amzn-errortype'], undefined)
 })
+
+t.test('where the request decides on the rule, the one that is chosen speaks', async (t) => {
+  const { ask } = await stage(t, {
+    rules: `
+  - name: one
+    match: { path: /do, where: { body.kind: one } }
+    fingerprint: { v: body.v }
+    errors: stripe
+  - name: two
+    match: { path: /do, where: { body.kind: two } }
+    fingerprint: { v: body.v }
+    errors: openai`,
+  })
+  t.match((await ask('/do', { body: { kind: 'one' } })).json().error, { type: 'invalid_request_error', param: undefined })
+  t.match((await ask('/do', { body: { kind: 'two' } })).json().error, { type: 'invalid_request_error', param: null })
+  t.match(
+    (await ask('/do', { raw: '{' })).json(),
+    { type: 'urn:oncegate:body-invalid', error: { type: 'urn:oncegate:body-invalid' } },
+    'before it is known, neither',
+  )
+})
