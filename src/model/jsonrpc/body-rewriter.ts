@@ -13,6 +13,7 @@ import type { Requester } from './requester.ts'
  * remain those of the stored bytes. Whatever it adds of its own, such as heartbeats, it adds to what came out, between events. The bytes
  * must be free of their Content-Encoding, and Content-Length, ETag and digests of the stored head no longer hold.
  * The client of the execution itself needs none: the answer is addressed to it.
+ * What comes out may share memory with what went in.
  */
 export interface BodyRewriter {
   push(piece: Buffer): Buffer
@@ -73,9 +74,12 @@ class EventStreamRewriter implements BodyRewriter {
 
   push(piece: Buffer): Buffer {
     this.#rewriting.begin(piece)
-    let at = 0
+    let [at, cr, lf] = [0, -1, -1]
     while (at < piece.length) {
-      const end = lineEnd(piece, at)
+      // Each is looked for again only once it has been passed.
+      if (cr < at) cr = next(piece, CR, at)
+      if (lf < at) lf = next(piece, LF, at)
+      const end = Math.min(cr, lf)
       this.#take(piece, at, end)
       if (end < piece.length) this.#endLine(piece[end]!, end)
       at = end + 1
@@ -126,11 +130,8 @@ class EventStreamRewriter implements BodyRewriter {
   }
 }
 
-/** Where the line ends that goes on at `start`: at its first CR or LF, or behind the piece. */
-function lineEnd(piece: Buffer, start: number): number {
-  for (let at = start; at < piece.length; at++) {
-    const byte = piece[at]!
-    if (byte === LF || byte === CR) return at
-  }
-  return piece.length
+/** Where the byte stands next, or the end of the piece. */
+function next(piece: Buffer, byte: number, from: number): number {
+  const at = piece.indexOf(byte, from)
+  return at === -1 ? piece.length : at
 }

@@ -74,19 +74,29 @@ export class MessageScanner {
   }
 
   #inQuotes(bytes: Buffer, start: number, end: number): number {
-    let at = start
-    for (; at < end; at++) {
-      const code = bytes[at]!
-      if (this.#escaped) this.#escaped = false
-      else if (code === BACKSLASH) this.#escaped = true
-      else if (code === QUOTE) break
-    }
+    const at = this.#closingQuote(bytes, start, end)
     if (this.#state === 'name' && this.#name.length <= LONGEST_NAME) this.#name += bytes.latin1Slice(start, at)
     if (at === end) return end
     if (this.#state === 'name') this.#endName()
     else this.#endValue(at + 1)
     this.#state = 'between'
     return at + 1
+  }
+
+  /** Where the text ends, or `end`. Most of a large answer is text, so the search is left to the runtime's own. */
+  #closingQuote(bytes: Buffer, start: number, end: number): number {
+    let from = this.#escaped ? start + 1 : start
+    for (;;) {
+      const found = bytes.indexOf(QUOTE, from)
+      const quote = found === -1 || found > end ? end : found
+      let before = quote - 1
+      while (before >= from && bytes[before] === BACKSLASH) before--
+      // An even number of backslashes escapes only itself.
+      this.#escaped = (quote - before) % 2 === 0
+      if (quote === end || !this.#escaped) return quote
+      this.#escaped = false
+      from = quote + 1
+    }
   }
 
   #take(code: number, at: number): void {
