@@ -61,6 +61,8 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     digestIgnore: rule.digestIgnore ?? [],
     ...(rule.retryEvidence !== undefined && { retryEvidence: rule.retryEvidence }),
     inFlight: rule.inFlight,
+    errors: rule.errors ?? 'problem',
+    protocol: rule.protocol ?? 'http',
     outcome: rule.outcome ?? {},
     replayHeaders: rule.replayHeaders,
     onFailed: rule.onFailed ?? 'retry',

@@ -1,6 +1,7 @@
 // The configuration as the rest of the gateway reads it: every default filled in, frozen.
 import type { Address } from './address.ts'
 import type { OutcomePatterns } from '../model/outcome.ts'
+import type { ErrorDialect } from '../model/problems.ts'
 import type { PartSetting, UpstreamSetting } from './schema.ts'
 
 /** Durations are milliseconds, sizes bytes. The names are those of the file. */
@@ -29,6 +30,9 @@ export interface RuleConfig {
     readonly retryAfter: 'auto' | number
     readonly maxWait: number
   }
+  readonly errors: ErrorDialect
+  /** `jsonrpc`: replays are addressed to whoever asks. */
+  readonly protocol: 'http' | 'jsonrpc'
   readonly outcome: Partial<OutcomePatterns>
   readonly onFailed: 'retry' | 'replay'
   readonly onUnknown: 'refuse' | 'retry'

@@ -2,6 +2,7 @@
 import { addressesCollide, parseAddress } from './address.ts'
 import { lintFingerprint } from './lint-fingerprint.ts'
 import { lintOrder } from './lint-order.ts'
+import { warnOfIds } from './lint-protocol.ts'
 import type { Finding, Place } from './mistakes.ts'
 import { asList, asMapping, valueAt } from './plain-values.ts'
 import { viewRules, type RuleView } from './rule-view.ts'
@@ -27,7 +28,13 @@ export function lint(root: unknown, ownRules = Number.POSITIVE_INFINITY): Lint {
       ...fingerprints.flatMap(({ mistakes }) => mistakes),
       ...rules.flatMap(lintOutcome),
     ],
-    warnings: [...warnOfStore(root), ...order.warnings, ...fingerprints.flatMap(({ warnings }) => warnings), ...rules.flatMap(warnOfTimes)],
+    warnings: [
+      ...warnOfStore(root),
+      ...order.warnings,
+      ...fingerprints.flatMap(({ warnings }) => warnings),
+      ...rules.flatMap(warnOfTimes),
+      ...rules.flatMap(warnOfIds),
+    ],
   }
 }
 

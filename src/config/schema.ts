@@ -1,5 +1,6 @@
 // The configuration, once: types, checks, JSON Schema and reference are all made from this file.
 import { z } from 'zod'
+import { ERROR_DIALECTS } from '../model/problems.ts'
 import * as value from './schema-values.ts'
 import { step } from './step-schema.ts'
 
@@ -138,6 +139,16 @@ const ruleSettings = {
     .optional()
     .describe('Where clients without a key say how often they have tried: a first try (0) that meets a result executes anew'),
   inFlight: inFlight.optional(),
+  errors: z
+    .enum(ERROR_DIALECTS)
+    .optional()
+    .describe("The form of the gateway's own error bodies: the one that the rule's clients show to their users. Default: problem"),
+  protocol: z
+    .enum(['http', 'jsonrpc'])
+    .optional()
+    .describe(
+      "jsonrpc: a replay carries the requester's own id and progress token (JSON-RPC 2.0, MCP), in JSON and in events. Default: http",
+    ),
   outcome: outcome.optional(),
   onFailed: z
     .enum(['retry', 'replay'])

@@ -1,13 +1,16 @@
 // One request and its answer on node:http, as the routes pass it around.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
-import type { Problem } from '../model/problems.ts'
+import type { ErrorDialect, Problem } from '../model/problems.ts'
 import { headerValue } from '../model/headers.ts'
+import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { ClientResponse } from './client-response.ts'
 import type { Cors } from './cors.ts'
 import { problemResponse } from './problem-response.ts'
-import { replayBody } from './replay-body.ts'
+import { addressedReplay, type ReplayBody, replayBody } from './replay-body.ts'
 import { parseTarget, type Target } from './target.ts'
+
+const NO_BODY = Buffer.alloc(0)
 
 export class Exchange {
   readonly raw: IncomingMessage
@@ -16,6 +19,10 @@ export class Exchange {
   readonly target: Target
   /** The client's address, behind trusted proxies the one they name. */
   readonly ip: string
+  /** Of the problems that are sent: the rule's, once it is known. */
+  dialect: ErrorDialect = 'problem'
+  /** The request's, where it was read: JSON-RPC answers are addressed by it. */
+  body: Buffer | undefined
   readonly #options: { readonly statusPath: string; readonly cors: Cors }
 
   constructor(raw: IncomingMessage, response: ServerResponse, options: { url: string; ip: string; statusPath: string; cors: Cors }) {
@@ -53,7 +60,12 @@ export class Exchange {
       status,
       headers: own,
       body,
-    } = problemResponse(problem, { statusPath: this.#options.statusPath, accept: this.raw.headers.accept })
+    } = problemResponse(problem, {
+      statusPath: this.#options.statusPath,
+      accept: this.raw.headers.accept,
+      dialect: this.dialect,
+      requesterId: this.dialect === 'jsonrpc' && this.body !== undefined ? requesterOf(this.body).id : undefined,
+    })
     this.send(status, [...own, ...headers], body)
     return status
   }
@@ -68,13 +80,28 @@ export class Exchange {
   }
 
   async sendReplay(stored: StoredResponse, headers: HeaderList): Promise<void> {
-    const acceptEncoding = this.raw.headers['accept-encoding']
-    const coding = headerValue(stored.head.headers, 'content-encoding')
-    const { headers: own, body } =
-      coding === undefined ? { headers: stored.head.headers, body: stored.body } : await replayBody(stored, String(acceptEncoding ?? ''))
+    const plain = headerValue(stored.head.headers, 'content-encoding') === undefined
+    this.#sendStored(
+      stored,
+      plain ? { headers: stored.head.headers, body: stored.body } : await replayBody(stored, this.#accepted()),
+      headers,
+    )
+  }
+
+  /** The replay of a JSON-RPC answer, with the `id` and the progress token of this request. */
+  async sendAddressedReplay(stored: StoredResponse, headers: HeaderList): Promise<void> {
+    const requester = requesterOf(this.body ?? NO_BODY)
+    this.#sendStored(stored, await addressedReplay(stored, this.#accepted(), requester), headers)
+  }
+
+  #sendStored(stored: StoredResponse, replay: ReplayBody, headers: HeaderList): void {
     const { status } = stored.head
-    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
-    this.send(status, [...own, ...length, ...headers], body)
+    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(replay.body.length)]
+    this.send(status, [...replay.headers, ...length, ...headers], replay.body)
+  }
+
+  #accepted(): string {
+    return String(this.raw.headers['accept-encoding'] ?? '')
   }
 
   /** RFC 9110 15.3.3: it is being done; the status page tells what comes of it. */

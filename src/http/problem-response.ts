@@ -1,5 +1,6 @@
-// Writes a problem for a client: RFC 9457, with what SDKs look for beside it.
-import { PROBLEMS, type Problem, problemStatus, retryAdvice } from '../model/problems.ts'
+// Writes a problem for a client: RFC 9457, or another dialect, with the headers that SDKs look for.
+import { type ErrorDialect, PROBLEMS, type Problem, problemStatus, retryAdvice } from '../model/problems.ts'
+import { DIALECTS, type Facts } from './problem-dialects.ts'
 
 export interface ProblemResponse {
   readonly status: number
@@ -7,13 +8,24 @@ export interface ProblemResponse {
   readonly body: Buffer
 }
 
-export function problemResponse(problem: Problem, options: { statusPath: string; accept: string | undefined }): ProblemResponse {
+export interface ProblemOptions {
+  readonly statusPath: string
+  readonly accept: string | undefined
+  /** Default: problem. */
+  readonly dialect?: ErrorDialect
+  /** JSON text of the request's own `id`, for the dialect jsonrpc. */
+  readonly requesterId?: string | undefined
+}
+
+/** Status and headers say the same in every dialect. */
+export function problemResponse(problem: Problem, options: ProblemOptions): ProblemResponse {
   const status = problemStatus(problem)
   const retry = retryAdvice(problem)
-  const body = Buffer.from(JSON.stringify(problemDocument(problem, options.statusPath)))
+  const dialect = DIALECTS[options.dialect ?? 'problem']
+  const body = Buffer.from(dialect.body(factsOf(problem, options.statusPath), problem, options.requesterId))
   const headers = [
     'Content-Type',
-    contentType(options.accept),
+    dialect.contentType ?? contentType(options.accept),
     'Content-Length',
     String(body.length),
     'Cache-Control',
@@ -27,6 +39,7 @@ export function problemResponse(problem: Problem, options: { statusPath: string;
     headers.push('Retry-After', String(wholeSeconds(problem.retryAfterMs)), 'retry-after-ms', String(problem.retryAfterMs))
   }
   headers.push('x-should-retry', String(retry === 'same-key'), 'stripe-should-retry', String(retry === 'same-key'))
+  if (dialect.headers !== undefined) headers.push(...dialect.headers(problem))
   return { status, headers, body }
 }
 
@@ -34,13 +47,11 @@ export function wholeSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }
 
-/** `message` and `error` repeat the text where SDKs read it: one of them takes a body without `error` for a success. */
-function problemDocument(problem: Problem, statusPath: string): object {
-  const { title } = PROBLEMS[problem.name]
-  const type = `urn:oncegate:${problem.name}`
+/** What a problem tells in any dialect (RFC 9457 section 3). */
+function factsOf(problem: Problem, statusPath: string): Facts {
   return {
-    type,
-    title,
+    type: `urn:oncegate:${problem.name}`,
+    title: PROBLEMS[problem.name].title,
     status: problemStatus(problem),
     detail: problem.detail,
     retry: retryAdvice(problem),
@@ -49,8 +60,6 @@ function problemDocument(problem: Problem, statusPath: string): object {
       ? {}
       : { retry_after: wholeSeconds(problem.retryAfterMs), retry_after_ms: problem.retryAfterMs }),
     ...problem.members,
-    message: problem.detail,
-    error: { type, code: problem.name, message: problem.detail },
   }
 }
 

@@ -10,8 +10,9 @@ import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/w
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
+import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { headerLines, listHeader, passedOn } from '../model/headers.ts'
-import { problem } from '../model/problems.ts'
+import { type ErrorDialect, problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
@@ -91,12 +92,13 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
   if (exchange.raw.headers.host === undefined && exchange.raw.httpVersion !== '1.0')
     return refuse(exchange, problem('request-invalid', 'The request has no Host header.'), ['Connection', 'close'])
   if (isStatusPath(proxy.statusPath, path)) return { outcome: 'status', status: await statusRoute(proxy, exchange) }
+  const match = proxy.routes(exchange.raw.method!, path)
+  exchange.dialect = dialectOf(match)
   if (proxy.draining())
     return refuse(exchange, problem('shutting-down', 'The gateway is shutting down: ask again.', { retryAfterMs: 1000 }), [
       'Connection',
       'close',
     ])
-  const match = proxy.routes(exchange.raw.method!, path)
   switch (match.kind) {
     case 'unmatched':
       return pass(proxy, exchange, { upstream: proxy.upstream })
@@ -107,6 +109,14 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
     case 'choice':
       return choose(proxy, exchange, match.options)
   }
+}
+
+/** Where several rules may guard the request, theirs if they agree. */
+function dialectOf(match: RouteMatch): ErrorDialect {
+  if (match.kind === 'matched') return match.rule.config.errors
+  if (match.kind !== 'choice') return 'problem'
+  const [first, ...others] = match.options.map(({ rule }) => rule.config.errors)
+  return first !== undefined && others.every((other) => other === first) ? first : 'problem'
 }
 
 /** The rule is chosen by what the request says. */
@@ -120,6 +130,7 @@ async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly 
   const chosen = chooseRule(options, request)
   switch (chosen.kind) {
     case 'unmatched':
+      exchange.dialect = 'problem'
       return pass(proxy, exchange, { upstream: proxy.upstream, ...(read && { body: read.body }) })
     case 'refused':
       return refuse(exchange, chosen.problem)
@@ -131,6 +142,7 @@ async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly 
 
 async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: RequestParts): Promise<Result> {
   const { config } = match.rule
+  exchange.dialect = config.errors
   const result =
     config.mode === 'off'
       ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
@@ -146,6 +158,7 @@ async function readRequest(
   const reading = await readBody(exchange.raw, maxBody, { begin: () => exchange.continueReading() })
   if (reading.kind === 'too-large') return refuseTooLarge(exchange, maxBody)
   if (reading.kind === 'read') {
+    exchange.body = reading.body
     const request = requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
     return readsBody ? withFields(request) : request
   }
@@ -211,10 +224,14 @@ async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, de
     case 'problem':
       return refuse(exchange, made.problem, made.headers)
     case 'replay':
-      await exchange.sendReplay(made.response, made.headers)
+      if (match.rule.config.protocol === 'jsonrpc') await exchange.sendAddressedReplay(made.response, made.headers)
+      else await exchange.sendReplay(made.response, made.headers)
       return { outcome: 'replayed', status: made.response.head.status }
     case 'follow': {
-      const ended = await sendFollow(exchange, made, { live: proxy.gate.live })
+      const ended = await sendFollow(exchange, made, {
+        live: proxy.gate.live,
+        requester: match.rule.config.protocol === 'jsonrpc' ? requesterOf(decided.body) : undefined,
+      })
       const outcome = made.answer.live === undefined ? 'replayed' : 'attached'
       return { outcome: ended === 'whole' ? outcome : ended === 'gone' ? 'client-gone' : 'broken', status: made.answer.head.status }
     }

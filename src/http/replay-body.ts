@@ -1,7 +1,9 @@
-// A stored body for this client: as it is, or decoded where the client does not accept its Content-Encoding.
+// A stored body for this client: as it is, decoded where the client does not accept its Content-Encoding, or addressed anew (JSON-RPC).
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { headerValue } from '../model/headers.ts'
+import { bodyRewriter } from '../model/jsonrpc/body-rewriter.ts'
+import type { Requester } from '../model/jsonrpc/requester.ts'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 
 /** A stored body that decodes to more than this is sent as it is. */
@@ -29,17 +31,41 @@ export interface ReplayBody {
  * RFC 9110 12.5.3. A client that sends no Accept-Encoding is given the plain bytes: formally it would take any coding,
  * but clients that do not ask for one cannot undo it.
  */
-export async function replayBody({ head, body }: StoredResponse, acceptEncoding: string | undefined): Promise<ReplayBody> {
-  const coding = headerValue(head.headers, 'content-encoding')?.trim().toLowerCase()
-  const decode = coding === undefined ? undefined : DECODERS[coding]
-  if (coding === undefined || decode === undefined || body.length === 0 || acceptsCoding(acceptEncoding, coding))
+export async function replayBody(stored: StoredResponse, acceptEncoding: string | undefined): Promise<ReplayBody> {
+  const { head, body } = stored
+  const coding = codingOf(head.headers)
+  if (coding === undefined || DECODERS[coding] === undefined || body.length === 0 || acceptsCoding(acceptEncoding, coding))
     return { headers: head.headers, body }
+  const plain = await decoded(stored)
+  return plain === undefined ? { headers: head.headers, body } : { headers: identityHeaders(head.headers), body: plain }
+}
+
+/**
+ * The stored JSON-RPC answer for another requester. It goes out without its Content-Encoding, whatever the client accepts: what was
+ * rewritten would have to be encoded again. Where nothing had to be changed it is replayed like any other.
+ */
+export async function addressedReplay(stored: StoredResponse, acceptEncoding: string | undefined, to: Requester): Promise<ReplayBody> {
+  const { headers } = stored.head
+  const rewriter = bodyRewriter(headerValue(headers, 'content-type'), to)
+  const plain = rewriter && (await decoded(stored))
+  if (rewriter === undefined || plain === undefined) return replayBody(stored, acceptEncoding)
+  const body = Buffer.concat([rewriter.push(plain), rewriter.end()])
+  return body.equals(plain) ? replayBody(stored, acceptEncoding) : { headers: identityHeaders(headers), body }
+}
+
+/** The bytes without their Content-Encoding; undefined where they are not what it says, or too large: then they are the truth as they came. */
+async function decoded({ head, body }: StoredResponse): Promise<Buffer | undefined> {
+  const coding = codingOf(head.headers)
+  if (coding === undefined || coding === 'identity' || body.length === 0) return body
   try {
-    return { headers: identityHeaders(head.headers), body: await decode(body, { maxOutputLength: MAX_DECODED_BYTES }) }
+    return await DECODERS[coding]?.(body, { maxOutputLength: MAX_DECODED_BYTES })
   } catch {
-    // Not what its Content-Encoding says, or too large: the upstream's bytes as they came are the truth.
-    return { headers: head.headers, body }
+    return undefined
   }
+}
+
+function codingOf(headers: HeaderList): string | undefined {
+  return headerValue(headers, 'content-encoding')?.trim().toLowerCase()
 }
 
 /** RFC 9110 12.5.3; see replayBody for a client that sends none. */
@@ -59,8 +85,10 @@ export function identityHeaders(headers: HeaderList): string[] {
   const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()
-    if (name === 'content-encoding' || name === 'etag' || name === 'digest' || name === 'content-digest') continue
+    if (OF_THE_STORED_BYTES.has(name)) continue
     kept.push(headers[i]!, headers[i + 1]!)
   }
   return kept
 }
+
+const OF_THE_STORED_BYTES = new Set(['content-encoding', 'etag', 'digest', 'content-digest', 'repr-digest'])

@@ -1,23 +1,32 @@
 // Writes a response that is read as it is wanted: a running execution's answer to whoever has joined it, or a large stored one.
-import type { Answer, ClientStream } from '../idempotency/answer.ts'
+import type { Answer } from '../idempotency/answer.ts'
 import { declaredBytes, follow, type Followed } from '../idempotency/follow.ts'
 import type { LiveExecutions } from '../idempotency/live-executions.ts'
 import { headerValue, withoutHeaders } from '../model/headers.ts'
+import type { Requester } from '../model/jsonrpc/requester.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import { DecodingClient } from './decoding-client.ts'
 import type { Exchange } from './exchange.ts'
+import { RewritingClient } from './rewriting-client.ts'
 import { acceptsCoding, canDecode, identityHeaders } from './replay-body.ts'
+
+export interface FollowedBy {
+  readonly live: LiveExecutions
+  /** Whom a JSON-RPC answer is addressed to; undefined where the rule does not speak it. */
+  readonly requester?: Requester | undefined
+}
 
 /** Resolves when the client has the end, or cannot get one. */
 export async function sendFollow(
   exchange: Exchange,
   followed: Extract<Answer, { kind: 'follow' }>,
-  { live, client = exchange.client }: { live: LiveExecutions; client?: ClientStream },
+  { live, requester }: FollowedBy,
 ): Promise<Followed> {
   const { answer, offset, headers } = followed
-  const coding = codingToUndo(exchange, answer.head.headers)
+  const coding = codingToUndo(exchange, answer.head.headers, requester)
   const plain = withoutHeaders(answer.head.headers, CONTENT_LENGTH)
   const own = coding === undefined ? [...plain, ...lengthLeft(followed)] : identityHeaders(plain)
+  const client = requester === undefined ? exchange.client : new RewritingClient(exchange.client, requester)
   const stream = coding === undefined ? client : new DecodingClient(client, coding)
   stream.head(answer.head.status, [...own, ...headers, ...exchange.ownHeaders()])
   stream.flushHead()
@@ -34,9 +43,11 @@ function lengthLeft({ answer: { head, live }, offset }: Extract<Answer, { kind: 
   return length === undefined ? [] : ['Content-Length', String(length - offset)]
 }
 
-function codingToUndo(exchange: Exchange, headers: HeaderList): string | undefined {
+function codingToUndo(exchange: Exchange, headers: HeaderList, requester: Requester | undefined): string | undefined {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
   if (coding === undefined || !canDecode(coding)) return undefined
+  // What is rewritten would have to be encoded again.
+  if (requester !== undefined) return coding
   const accepted = exchange.raw.headers['accept-encoding']
   return acceptsCoding(accepted === undefined ? undefined : String(accepted), coding) ? undefined : coding
 }

@@ -37,6 +37,11 @@ export const PROBLEMS = {
   'upstream-timeout': { status: 504, title: 'The upstream took too long', retry: 'never' },
 } as const satisfies Record<string, ProblemKind>
 
+/** Forms of an error body: each kind of SDK shows its user the text only where it looks for it. */
+export const ERROR_DIALECTS = ['problem', 'openai', 'anthropic', 'stripe', 'jsonrpc', 'aws'] as const
+
+export type ErrorDialect = (typeof ERROR_DIALECTS)[number]
+
 export type ProblemName = keyof typeof PROBLEMS
 
 /** One refusal, before it is written for a client. */

@@ -35,6 +35,8 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
         digest: undefined,
         digestIgnore: [],
         inFlight: { answer: 'refuse', status: 425, retryAfter: 'auto', maxWait: 30_000 },
+        errors: 'problem',
+        protocol: 'http',
         outcome: {},
         onFailed: 'retry',
         onUnknown: 'refuse',

@@ -24,6 +24,8 @@ export function ruleConfig(settings: Partial<RuleConfig> = {}): RuleConfig {
     digest: undefined,
     digestIgnore: [],
     inFlight: { answer: 'refuse', status: 425, retryAfter: 'auto', maxWait: 30_000 },
+    errors: 'problem',
+    protocol: 'http',
     outcome: {},
     onFailed: 'retry',
     onUnknown: 'refuse',
