@@ -1,0 +1,98 @@
+// What a streamed answer loses on its way through the gateway: time to the first event beside a bare @fastify/http-proxy, then
+// many long streams at once: how late their events come, and what memory they take.
+// node build/test/bench/streams.js [store: lmdb | redis | memory] [streams] [seconds]
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { send } from '../helpers/client.ts'
+import { RedisServer } from '../helpers/redis-server.ts'
+import { Bench } from './processes.ts'
+import { median } from './load.ts'
+
+const kind = process.argv[2] ?? 'lmdb'
+const streams = Number(process.argv[3] ?? 200)
+const seconds = Number(process.argv[4] ?? 60)
+const EVERY_MS = 100
+const ROUNDS = 300
+
+let last = 0
+const headers = () => ({ authorization: 'Bearer bench', 'idempotency-key': `key-${Date.now()}-${++last}` })
+
+/** Milliseconds from asking to the first event. */
+async function firstEvent(url: string): Promise<number> {
+  const started = performance.now()
+  let first = 0
+  await send(`${url}/guarded?events=1&every=1`, { headers: headers(), onData: () => (first ||= performance.now() - started) })
+  return first
+}
+
+/** How late each event of one stream came, in milliseconds. */
+async function lateness(url: string, events: number, delays: number[]): Promise<void> {
+  let rest = ''
+  await send(`${url}/guarded?events=${events}&every=${EVERY_MS}`, {
+    headers: headers(),
+    timeout: (seconds + 30) * 1000,
+    onData: (chunk) => {
+      const now = performance.timeOrigin + performance.now()
+      const lines = (rest + chunk.toString()).split('\n')
+      rest = lines.pop()!
+      for (const line of lines) {
+        const at = /"at":([\d.]+)/.exec(line)?.[1]
+        if (at !== undefined) delays.push(now - Number(at))
+      }
+    },
+  })
+}
+
+function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
+
+function report(name: string, values: number[]): void {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number): string => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!.toFixed(1)
+  process.stdout.write(`${name.padEnd(44)} median ${at(0.5)} ms, 99 % ${at(0.99)} ms, most ${at(1)} ms\n`)
+}
+
+async function main(bench: Bench): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'oncegate-streams-'))
+  const redis = kind === 'redis' ? await RedisServer.start() : undefined
+  const upstream = await bench.other('stream-upstream.js')
+  const bare = await bench.bare(upstream.url)
+  const gateway = await bench.gateway(upstream.url, redis?.url ?? (kind === 'lmdb' ? `lmdb:${join(folder, 'data')}` : 'memory:'))
+  const direct: number[] = []
+  const guarded: number[] = []
+  for (let round = -50; round < ROUNDS; round++) {
+    const [one, other] = [await firstEvent(bare.url), await firstEvent(gateway.url)]
+    if (round >= 0) {
+      direct.push(one)
+      guarded.push(other)
+    }
+  }
+  report('first event, bare http-proxy', direct)
+  report(`first event, oncegate on ${kind}`, guarded)
+  process.stdout.write(`${'difference of the medians'.padEnd(44)} ${(median(guarded) - median(direct)).toFixed(1)} ms\n`)
+  const before = residentMiB(gateway.pid)
+  const delays: number[] = []
+  const running = Array.from({ length: streams }, async (_, n) => {
+    // Spread over one interval, as independent clients are.
+    await pause((n * EVERY_MS) / streams)
+    await lateness(gateway.url, (seconds * 1000) / EVERY_MS, delays)
+  })
+  let most = before
+  const watch = setInterval(() => (most = Math.max(most, residentMiB(gateway.pid))), 250)
+  await Promise.all(running)
+  clearInterval(watch)
+  report(`${streams} streams of ${seconds} s at once, lateness`, delays)
+  process.stdout.write(`${'memory of the gateway'.padEnd(44)} ${before.toFixed(0)} MiB before, ${most.toFixed(0)} MiB at most\n`)
+  await redis?.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+const bench = new Bench()
+try {
+  await main(bench)
+} finally {
+  bench.close()
+}
