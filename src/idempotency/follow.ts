@@ -75,6 +75,7 @@ class Follower {
     if (live === undefined) return undefined
     if (live.end?.kind === 'broken') return live.end
     if (live.end !== undefined && this.#offset === live.length) return live.end
+    if (this.#lost()) return { kind: 'broken', problem: tooFarBehind(this.#answer.fingerprint) }
     const bytes = live.from(this.#offset)
     // Whoever saw all bytes of a declared length has seen the end: the last one waits for it.
     return live.end === undefined ? bytes?.subarray(0, Math.max(0, this.#lastOffset() - this.#offset)) : bytes

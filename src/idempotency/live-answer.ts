@@ -27,7 +27,7 @@ export class LiveAnswer {
   #length = 0
   #floor = 0
   #end: AnswerEnd | undefined
-  /** False: it is over `maxResult`, and what is no longer here is nowhere. */
+  /** False: it is over `maxResult`, or the store has lost it; what is no longer here is nowhere. */
   kept = true
   /** Told when the last follower has left. */
   onDeserted: (() => void) | undefined

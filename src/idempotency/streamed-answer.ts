@@ -77,7 +77,8 @@ export class StreamedAnswer {
    * whole. Nobody else's pace matters.
    */
   #pace(): void {
-    const kept = this.#overflow === undefined && !this.#writer.lost
+    if (this.#writer.lost) this.live.kept = false
+    const { kept } = this.live
     const floor = kept ? this.#writer.logged : Math.min(this.#firstAt, this.live.length)
     this.live.raiseFloor(floor)
     const paused = this.live.length - floor > BACKLOG_BYTES
