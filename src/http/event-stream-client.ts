@@ -1,6 +1,6 @@
 // What the gateway puts into an event stream on its way to one client: ids, signs of life, and why it breaks off.
 import { eventId } from '../model/event-id.ts'
-import { headerValue } from '../model/headers.ts'
+import { isPlainEventStream, withoutHeaders } from '../model/headers.ts'
 import type { Problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import type { ClientStream } from '../idempotency/answer.ts'
@@ -60,11 +60,11 @@ export class EventStreamClient implements ClientStream {
   }
 
   head(status: number, headers: HeaderList): void {
-    if (!isPlainEventStream(status, headers)) return this.#client.head(status, headers)
+    if (status === 204 || status === 304 || !isPlainEventStream(headers)) return this.#client.head(status, headers)
     const { ids, heartbeat } = this.#settings
     this.#stream = new EventStreamInsertions(ids && ((n) => eventId(ids.executionId, ids.before + n)))
     if (ids?.prime === true) this.#stream.insert(Buffer.from(`id: ${eventId(ids.executionId, 0)}\nretry: ${RETRY_MS}\n\n`))
-    this.#client.head(status, withoutBytesTold(headers))
+    this.#client.head(status, withoutHeaders(headers, OF_OTHER_BYTES))
     if (heartbeat === undefined) return
     this.#heartbeat = setInterval(() => this.#beat(), heartbeat).unref()
     this.#client.onGone(() => this.#stop())
@@ -124,16 +124,6 @@ export class EventStreamClient implements ClientStream {
     clearInterval(this.#heartbeat)
     this.#heartbeat = undefined
   }
-}
-
-function isPlainEventStream(status: number, headers: HeaderList): boolean {
-  const type = headerValue(headers, 'content-type')?.split(';')[0]!.trim().toLowerCase()
-  const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
-  return type === 'text/event-stream' && coding === 'identity' && status !== 204 && status !== 304
-}
-
-function withoutBytesTold(headers: HeaderList): string[] {
-  return headers.filter((_, at) => !OF_OTHER_BYTES.has(headers[at - (at % 2)]!.toLowerCase()))
 }
 
 /** A data line for each line of the text. */

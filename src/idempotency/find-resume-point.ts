@@ -1,4 +1,4 @@
-// Where a client that comes back goes on in an event stream: right behind the event that it saw last.
+// Finds, in the bytes of an event stream, where the event ends that a client saw last.
 import { eventOrdinal } from '../model/event-id.ts'
 import { EventStreamSplitter, type StreamEvent } from '../model/event-stream.ts'
 
@@ -7,15 +7,13 @@ export interface ResumePoint {
   readonly offset: number
   /** How many events with data come before it. */
   readonly events: number
-  /** The log could be read no further than to a CR: an LF, should it come first, belongs to what the client has seen. */
-  readonly afterCr: boolean
 }
 
 /**
  * Looks for the event that `Last-Event-ID` names, in the bytes of this execution's answer from the first on. An id is the upstream's own,
  * compared whole, or one that was added, `<execution>-<n>`: the n-th event with data, which then has none of its own. So an id of another
  * execution finds nothing, unless this very stream holds it. Where an id comes more than once, the first counts: nothing is left out.
- * Reads no further than it must; where the log is still growing, the caller's `bytes` decides how long to wait for more.
+ * Reads no further than it must; where the answer is still being made, the caller's `bytes` decides how long to wait for more.
  */
 export async function findResumePoint(
   bytes: AsyncIterable<Buffer>,
@@ -23,7 +21,7 @@ export async function findResumePoint(
   executionId: string,
 ): Promise<ResumePoint | undefined> {
   const search = new Search(lastEventId, executionId)
-  if (search.ordinal === 0) return { offset: 0, events: 0, afterCr: false }
+  if (search.ordinal === 0) return { offset: 0, events: 0 }
   if (search.id === '') return undefined
   for await (const piece of bytes) {
     const found = search.feed(piece)
@@ -48,7 +46,7 @@ class Search {
 
   /** What was found, although no byte behind it could be read. */
   get found(): ResumePoint | undefined {
-    return this.#found && { offset: this.#found.end, events: this.#found.events, afterCr: true }
+    return this.#found && { offset: this.#found.end, events: this.#found.events }
   }
 
   feed(piece: Buffer): ResumePoint | undefined {
@@ -58,9 +56,9 @@ class Search {
     if (this.#found === undefined) return undefined
     const { end, events } = this.#found
     const last = end - 1 < start ? CR : piece[end - 1 - start]
-    if (last !== CR) return { offset: end, events, afterCr: false }
+    if (last !== CR) return { offset: end, events }
     if (end === this.#offset) return undefined
-    return { offset: piece[end - start] === LF ? end + 1 : end, events, afterCr: false }
+    return { offset: piece[end - start] === LF ? end + 1 : end, events }
   }
 
   #look({ id, end, hasData }: StreamEvent): void {

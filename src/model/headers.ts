@@ -75,3 +75,10 @@ export function listHeader(headers: HeaderList, name: string): string | undefine
   }
   return joined
 }
+
+/** A body of text/event-stream whose bytes are its text. */
+export function isPlainEventStream(headers: HeaderList): boolean {
+  const type = headerValue(headers, 'content-type')?.split(';')[0]!.trim().toLowerCase()
+  const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
+  return type === 'text/event-stream' && coding === 'identity'
+}
