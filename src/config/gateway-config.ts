@@ -40,6 +40,12 @@ export interface RuleConfig {
   readonly onStoreError: 'refuse' | 'pass'
   readonly onDisconnect: 'continue' | 'abort'
   readonly async: boolean
+  /** Undefined: a clean end is enough. */
+  readonly completeOn?: string
+  readonly streamIds: boolean
+  readonly streamError: 'reset' | 'event'
+  /** Undefined: none. */
+  readonly heartbeat?: number
   /** Infinity: for ever. */
   readonly ttl: number
   readonly lease: number

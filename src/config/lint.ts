@@ -100,6 +100,9 @@ function warnOfTimes({ settings, placeOf }: RuleView): Finding[] {
   }
   if (lease !== undefined && lease < 1000)
     warn(placeOf('lease'), 'a lease under 1s is lost by a short pause of the gateway', 'take some seconds')
+  const heartbeat = durationOf(settings['heartbeat'])
+  if (heartbeat !== undefined && timeout !== undefined && heartbeat >= timeout)
+    warn(placeOf('heartbeat'), 'the heartbeat is not shorter than timeout: there would never be one', 'something like 15s')
   return findings
 }
 

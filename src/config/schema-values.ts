@@ -82,6 +82,11 @@ export const ignoredSelector = selectorThat((ignored) =>
     : { message: 'digestIgnore takes only body.<path> and query.<name>', hint: 'to leave out other things, name what counts in digest' },
 ).describe('A field that may differ: body.<path> or query.<name>')
 
+export const lineOfText = z
+  .string({ error: 'expected a text (in YAML, [DONE] needs quotes to be one)' })
+  .min(1, 'expected a text that is not empty')
+  .regex(/^[^\r\n]*$/, 'expected a text without a line break: it is looked for line by line')
+
 export const pattern = checked(checkPattern, 'a regular expression')
 
 export const pathPattern = checked((text) => {

@@ -168,6 +168,20 @@ const ruleSettings = {
     .boolean()
     .optional()
     .describe('Prefer: respond-async is honoured: 202 at once, and the execution runs in the background. Default: false'),
+  completeOn: value.lineOfText
+    .optional()
+    .describe(
+      'Text that the last event of a stream must hold in its data, or be named (the last line of NDJSON must hold it); else it counts as broken. Default: a clean end is enough',
+    ),
+  streamIds: z
+    .boolean()
+    .optional()
+    .describe('Events that have no id get one, by which a client can resume (Last-Event-ID). Default: false'),
+  streamError: z
+    .enum(['reset', 'event'])
+    .optional()
+    .describe('An event stream that breaks off: only the connection breaks, or an error event says why first. Default: reset'),
+  heartbeat: value.duration('An event stream that is silent for so long gets a comment. Default: never').optional(),
   ttl: z
     .union([z.literal('forever').transform(() => Number.POSITIVE_INFINITY), value.age('A duration')])
     .optional()

@@ -44,6 +44,8 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
         onStoreError: 'refuse',
         onDisconnect: 'continue',
         async: false,
+        streamIds: false,
+        streamError: 'reset',
         ttl: 86_400_000,
         lease: 30_000,
         timeout: 600_000,
@@ -201,4 +203,16 @@ t.test('a mistake that an alias repeats is shown once, where it was written firs
       ['defaults.inFlight.maxWait'],
     )
   }
+})
+
+t.test('what is said of streams', async (t) => {
+  const text = `upstream: http://a
+rules:
+  - { name: all, fingerprint: { id: body.id }, completeOn: '[DONE]', streamIds: true, streamError: event, heartbeat: 15s }
+`
+  const { config, warnings } = loadConfig({ text, env: {} })
+  t.match(config.rules[0], { completeOn: '[DONE]', streamIds: true, streamError: 'event', heartbeat: 15_000 })
+  t.same(warnings, [])
+  const late = loadConfig({ text: text.replace('15s', '15m'), env: {} })
+  t.match(late.warnings, [{ path: 'rules[0].heartbeat', message: /never be one/ }])
 })

@@ -252,6 +252,11 @@ check(
   ),
 )
 
+check('a list where a text was meant', rule('completeOn: ¦[DONE]'), { says: /expected a text .*quotes/ })
+check('a text of two lines', rule('completeOn: ¦"a\\nb"'), { says: /without a line break/ })
+check('an empty text', rule("completeOn: ¦''"), { says: /not empty/ })
+check('a heartbeat without a unit', rule('heartbeat: ¦15'), { says: /expected a duration/ })
+
 t.test('passwords are not repeated', async (t) => {
   const text = 'upstream: http://a\nstore: "redsi://u:hunter2@h"\nsecret: [hunter2]\n'
   const mistakes = mistakesOf(text)

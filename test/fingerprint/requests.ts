@@ -33,6 +33,8 @@ export function ruleConfig(settings: Partial<RuleConfig> = {}): RuleConfig {
     onStoreError: 'refuse',
     onDisconnect: 'continue',
     async: false,
+    streamIds: false,
+    streamError: 'reset',
     ttl: 86_400_000,
     lease: 30_000,
     timeout: 600_000,
