@@ -1,4 +1,5 @@
 // What the gateway puts into an event stream on its way to one client: ids, signs of life, and why it breaks off.
+import type { RuleConfig } from '../config/gateway-config.ts'
 import { eventId } from '../model/event-id.ts'
 import { isPlainEventStream, withoutHeaders } from '../model/headers.ts'
 import type { Problem } from '../model/problems.ts'
@@ -19,6 +20,17 @@ export interface EventStreamSettings {
   readonly heartbeat?: number
   /** The data of the error event by which a client learns why its stream breaks off. Without it, there is none. */
   readonly errorData?: (problem: Problem) => string
+}
+
+/** What a rule asks for, of the stream of this execution from there on; undefined where it asks for nothing, and nothing stands in the way. */
+export function eventStreamSettings(
+  rule: Pick<RuleConfig, 'streamIds' | 'streamError' | 'heartbeat'>,
+  ids: NonNullable<EventStreamSettings['ids']>,
+  errorData: (problem: Problem) => string,
+): EventStreamSettings | undefined {
+  const { streamIds, streamError, heartbeat } = rule
+  if (!streamIds && streamError === 'reset' && heartbeat === undefined) return undefined
+  return { ...(streamIds && { ids }), ...(streamError === 'event' && { errorData }), ...(heartbeat !== undefined && { heartbeat }) }
 }
 
 /** How soon a client that lost its stream comes back, in milliseconds. */

@@ -1,9 +1,13 @@
 // What is put into an event stream leaves every event what it was: ids, heartbeats, and a last word.
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { EventStreamClient, type EventStreamSettings } from '../../src/http/event-stream-client.ts'
+import { ClientResponse } from '../../src/http/client-response.ts'
+import { EventStreamClient, eventStreamSettings, type EventStreamSettings } from '../../src/http/event-stream-client.ts'
 import { problem } from '../../src/model/problems.ts'
+import { send } from '../helpers/client.ts'
 import { receivedEvents } from '../helpers/event-source.ts'
 import { bytewise, cutStream } from '../helpers/event-streams.ts'
 import { RecordedClient } from '../helpers/recorded-client.ts'
@@ -199,6 +203,33 @@ t.test('a byte order mark stays where nothing is put before it, and goes where s
     t.same(sent({ errorData: () => '' }, pieces), stream)
     t.equal(receivedEvents(sent({ ids }, pieces)).length, 1)
   }
+})
+
+t.test('only what a rule asks for', async (t) => {
+  const errorData = (): string => ''
+  const settings = (rule: object) => eventStreamSettings({ streamIds: false, streamError: 'reset', ...rule }, ids, errorData)
+  t.equal(settings({}), undefined)
+  t.strictSame(settings({ heartbeat: 15_000 }), { heartbeat: 15_000 })
+  t.strictSame(settings({ streamIds: true, streamError: 'event' }), { ids, errorData })
+})
+
+t.test('on a connection: the error event arrives, and then no clean end', async (t) => {
+  const server = createServer((_request, response) => {
+    const stream = new EventStreamClient(new ClientResponse(response), { ids, heartbeat: 10, errorData: ({ name }) => name })
+    stream.head(200, [...SSE, 'Content-Length', '9'])
+    stream.flushHead()
+    stream.write(Buffer.from('data: a\n\n'))
+    setTimeout(() => stream.break(BROKEN), 50)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const answer = await send(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method: 'GET' })
+  t.match(answer, { status: 200, whole: false, headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' } })
+  t.match(answer.text, /: hb\n/)
+  t.same(receivedEvents(answer.body), [
+    { type: 'message', data: 'a', lastEventId: `${EXECUTION}-1` },
+    { type: 'error', data: 'upstream-broken', lastEventId: `${EXECUTION}-1` },
+  ])
 })
 
 /** setInterval by hand: `tick` is the moment at which every interval has just passed. */
