@@ -71,7 +71,7 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     onStoreError: rule.onStoreError ?? 'refuse',
     onDisconnect: rule.onDisconnect ?? 'continue',
     async: rule.async ?? false,
-    ...(rule.completeOn !== undefined && { completeOn: rule.completeOn }),
+    ...(rule.completeOn !== undefined && { completeOn: listOf(rule.completeOn) }),
     streamIds: rule.streamIds ?? false,
     streamError: rule.streamError ?? 'reset',
     ...(rule.heartbeat !== undefined && { heartbeat: rule.heartbeat }),

@@ -41,7 +41,8 @@ export interface RuleConfig {
   readonly onDisconnect: 'continue' | 'abort'
   readonly async: boolean
   /** Undefined: a clean end is enough. */
-  readonly completeOn?: string
+  /** Any of these. */
+  readonly completeOn?: readonly string[]
   readonly streamIds: boolean
   readonly streamError: 'reset' | 'event'
   /** Undefined: none. */

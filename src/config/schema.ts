@@ -168,7 +168,8 @@ const ruleSettings = {
     .boolean()
     .optional()
     .describe('Prefer: respond-async is honoured: 202 at once, and the execution runs in the background. Default: false'),
-  completeOn: value.lineOfText
+  completeOn: z
+    .union([value.lineOfText, z.array(value.lineOfText).min(1)])
     .optional()
     .describe(
       'Text that the last event of a stream must hold in its data, or be named (the last line of NDJSON must hold it); else it counts as broken. Default: a clean end is enough',

@@ -7,6 +7,9 @@ import type { HeaderList } from '../model/stored-response.ts'
 import type { ClientStream } from '../idempotency/answer.ts'
 import { EventStreamInsertions } from './event-stream-insertions.ts'
 
+export type StreamedRule = Pick<RuleConfig, 'streamIds' | 'streamError' | 'heartbeat'>
+export type StreamIds = NonNullable<EventStreamSettings['ids']>
+
 export interface EventStreamSettings {
   /** Adds an id line to each event with data that has none. */
   readonly ids?: {
@@ -24,8 +27,8 @@ export interface EventStreamSettings {
 
 /** What a rule asks for, of the stream of this execution from there on; undefined where it asks for nothing, and nothing stands in the way. */
 export function eventStreamSettings(
-  rule: Pick<RuleConfig, 'streamIds' | 'streamError' | 'heartbeat'>,
-  ids: NonNullable<EventStreamSettings['ids']>,
+  rule: StreamedRule,
+  ids: StreamIds,
   errorData: (problem: Problem) => string,
 ): EventStreamSettings | undefined {
   const { streamIds, streamError, heartbeat } = rule

@@ -1,12 +1,14 @@
 // One request and its answer on node:http, as the routes pass it around.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ClientStream } from '../idempotency/answer.ts'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 import type { ErrorDialect, Problem } from '../model/problems.ts'
 import { headerValue } from '../model/headers.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { ClientResponse } from './client-response.ts'
 import type { Cors } from './cors.ts'
-import { problemResponse } from './problem-response.ts'
+import { EventStreamClient, eventStreamSettings, type StreamedRule, type StreamIds } from './event-stream-client.ts'
+import { problemResponse, type ProblemResponse } from './problem-response.ts'
 import { addressedReplay, type ReplayBody, replayBody } from './replay-body.ts'
 import { parseTarget, type Target } from './target.ts'
 
@@ -56,18 +58,24 @@ export class Exchange {
   }
 
   sendProblem(problem: Problem, headers: HeaderList = []): number {
-    const {
-      status,
-      headers: own,
-      body,
-    } = problemResponse(problem, {
+    const { status, headers: own, body } = this.#problemResponse(problem)
+    this.send(status, [...own, ...headers], body)
+    return status
+  }
+
+  /** Where event streams of this rule's answers go: through what the rule puts into them. */
+  streamOf(rule: StreamedRule, ids: StreamIds): ClientStream {
+    const settings = eventStreamSettings(rule, ids, (problem) => this.#problemResponse(problem).body.toString())
+    return settings === undefined ? this.client : new EventStreamClient(this.client, settings)
+  }
+
+  #problemResponse(problem: Problem): ProblemResponse {
+    return problemResponse(problem, {
       statusPath: this.#options.statusPath,
       accept: this.raw.headers.accept,
       dialect: this.dialect,
       requesterId: this.dialect === 'jsonrpc' && this.body !== undefined ? requesterOf(this.body).id : undefined,
     })
-    this.send(status, [...own, ...headers], body)
-    return status
   }
 
   sendJson(status: number, document: object, headers: HeaderList = []): void {

@@ -213,7 +213,8 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
       lastEventId: exchange.lastEventId,
     },
     match.rule.outcome,
-    exchange.client,
+    // The first client's stream is whole, and begins the execution's events.
+    (executionId) => exchange.streamOf(config, { executionId, before: 0, prime: true }),
   )
   return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint }
 }
@@ -230,6 +231,7 @@ async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, de
     case 'follow': {
       const ended = await sendFollow(exchange, made, {
         live: proxy.gate.live,
+        rule: match.rule.config,
         requester: match.rule.config.protocol === 'jsonrpc' ? requesterOf(decided.body) : undefined,
       })
       const outcome = made.answer.live === undefined ? 'replayed' : 'attached'

@@ -4,8 +4,8 @@ import type { RecordView } from '../model/record.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import { waitForHead } from '../idempotency/attach.ts'
-import { type Gate, timeLeft } from '../idempotency/gate.ts'
-import { followed, joinedHeaders, replay } from '../idempotency/replay.ts'
+import { timeLeft } from '../idempotency/gate.ts'
+import { followed, joinedHeaders, replay, type Resume } from '../idempotency/replay.ts'
 import type { Exchange } from './exchange.ts'
 import { sendFollow } from './send-follow.ts'
 import { isOwner, maxWait, type StatusRoute, unknownFingerprint, waiterOf } from './status-pages.ts'
@@ -20,7 +20,7 @@ export async function sendResult(route: StatusRoute, exchange: Exchange, fingerp
     return wantsEvents(exchange) ? join(route, exchange, record, keys) : refuseRunning(route, exchange, record)
   const response = await gate.store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
-  return sendStored(gate, exchange, await replay(gate.store, response, record, exchange.lastEventId))
+  return sendStored(route, exchange, record, await replay(gate.store, response, record, resumeOf(route, exchange, record)))
 }
 
 /** Attaches to a stream in flight. */
@@ -28,22 +28,27 @@ async function join(route: StatusRoute, exchange: Exchange, record: RecordView, 
   const found = await waitForHead(route.gate, record, waiterOf(exchange, maxWait(route, record)))
   if (found === 'limit') return refuseRunning(route, exchange, record)
   if (found === 'settled') return sendResult(route, exchange, record.fingerprint, keys)
-  return sendStored(route.gate, exchange, await followed(found, exchange.lastEventId, joinedHeaders(record.fingerprint)))
+  return sendStored(route, exchange, record, await followed(found, exchange.lastEventId, joinedHeaders(record.fingerprint)))
 }
 
-async function sendStored(gate: Gate, exchange: Exchange, answer: Answer): Promise<number> {
+async function sendStored(route: StatusRoute, exchange: Exchange, record: RecordView, answer: Answer): Promise<number> {
+  const rule = route.rules.get(record.rule)?.config
   switch (answer.kind) {
     case 'replay':
       await exchange.sendReplay(answer.response, answer.headers)
       return answer.response.head.status
     case 'follow':
-      await sendFollow(exchange, answer, { live: gate.live })
+      await sendFollow(exchange, answer, { live: route.gate.live, rule })
       return answer.answer.head.status
     case 'problem':
       return exchange.sendProblem(answer.problem)
     default:
       throw new TypeError(`a stored answer is not ${answer.kind}`)
   }
+}
+
+function resumeOf(route: StatusRoute, { lastEventId }: Exchange, record: RecordView): Resume {
+  return { lastEventId, streamIds: route.rules.get(record.rule)?.config.streamIds ?? false }
 }
 
 function refuseRunning(route: StatusRoute, exchange: Exchange, record: RecordView): number {

@@ -6,12 +6,15 @@ import { headerValue, withoutHeaders } from '../model/headers.ts'
 import type { Requester } from '../model/jsonrpc/requester.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import { DecodingClient } from './decoding-client.ts'
+import type { StreamedRule } from './event-stream-client.ts'
 import type { Exchange } from './exchange.ts'
 import { RewritingClient } from './rewriting-client.ts'
 import { acceptsCoding, canDecode, identityHeaders } from './replay-body.ts'
 
 export interface FollowedBy {
   readonly live: LiveExecutions
+  /** Undefined where the record's rule is no longer there. */
+  readonly rule: StreamedRule | undefined
   /** Whom a JSON-RPC answer is addressed to; undefined where the rule does not speak it. */
   readonly requester?: Requester | undefined
 }
@@ -20,13 +23,15 @@ export interface FollowedBy {
 export async function sendFollow(
   exchange: Exchange,
   followed: Extract<Answer, { kind: 'follow' }>,
-  { live, requester }: FollowedBy,
+  { live, rule, requester }: FollowedBy,
 ): Promise<Followed> {
   const { answer, offset, headers } = followed
   const coding = codingToUndo(exchange, answer.head.headers, requester)
   const plain = withoutHeaders(answer.head.headers, CONTENT_LENGTH)
   const own = coding === undefined ? [...plain, ...lengthLeft(followed)] : identityHeaders(plain)
-  const client = requester === undefined ? exchange.client : new RewritingClient(exchange.client, requester)
+  const ids = { executionId: answer.executionId, before: followed.eventsBefore, prime: offset === 0 }
+  const events = rule === undefined ? exchange.client : exchange.streamOf(rule, ids)
+  const client = requester === undefined ? events : new RewritingClient(events, requester)
   const stream = coding === undefined ? client : new DecodingClient(client, coding)
   stream.head(answer.head.status, [...own, ...headers, ...exchange.ownHeaders()])
   stream.flushHead()

@@ -6,7 +6,7 @@ import type { SettledStatus } from '../model/record.ts'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
 import { type Forwarding, forward } from '../upstream/forward.ts'
-import type { UpstreamError } from '../upstream/upstream-error.ts'
+import { UpstreamError } from '../upstream/upstream-error.ts'
 import type { Answer, ClientStream } from './answer.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import { keepLease } from './keep-lease.ts'
@@ -77,6 +77,7 @@ class Execution {
     let settled: SettleResult | 'unsettled'
     try {
       ending = await this.#forward()
+      if (ending === 'whole' && !(await this.#recording.isComplete())) ending = new UpstreamError('incomplete', true)
       settled = await this.#settle(ending)
     } finally {
       release()
@@ -202,6 +203,7 @@ const SETTLE_LATER_MS = 10 * 60_000
 const FAULTS: Readonly<Record<UpstreamError['fault'], readonly [ProblemName, string]>> = {
   unreachable: ['upstream-unreachable', 'No connection to the upstream; nothing was sent, so the same request may be sent again.'],
   broken: ['upstream-broken', 'The request was sent, and the connection broke before the whole answer came: it may have been executed.'],
+  incomplete: ['upstream-broken', 'The answer ended before the event that the rule waits for (completeOn): it may have been executed.'],
   timeout: ['upstream-timeout', 'The request was sent, and no whole answer came in time: it may have been executed.'],
   cancelled: ['upstream-broken', 'The execution was cancelled before the whole answer came: it may have been executed.'],
 }

@@ -18,8 +18,12 @@ export interface Handled {
   readonly fingerprint: string
 }
 
-export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Handled> {
+/** The client's side of the response, as the answer of this execution would go to it. */
+export type ClientOf = (executionId: string) => ClientStream
+
+export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, clientOf: ClientOf): Promise<Handled> {
   const executionId = newExecutionId()
+  const client = clientOf(executionId)
   const holdMs = holdTime(request)
   try {
     const acquire = (onCompleted: AcquireRequest['onCompleted']) =>
@@ -79,7 +83,7 @@ async function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn
       return followed(claim.answer, request.lastEventId, joinedHeaders(claim.answer.fingerprint))
     case 'completed':
     case 'failed':
-      return replay(gate.store, claim.response, claim.record, request.lastEventId)
+      return replay(gate.store, claim.response, claim.record, { lastEventId: request.lastEventId, streamIds: request.rule.streamIds })
     case 'unknown':
       return refuseUnknown(claim.record)
     case 'key_reused':

@@ -8,6 +8,8 @@ import type { SettledStatus } from '../model/record.ts'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 import type { ExecutionName } from '../stores/store.ts'
 import type { ClientStream } from './answer.ts'
+import type { Completion } from './completion/completion.ts'
+import { watchCompletion } from './completion/watch-completion.ts'
 import { type Followed, follow } from './follow.ts'
 import type { Gate } from './gate.ts'
 import { storedHeaders } from './stored-headers.ts'
@@ -41,6 +43,9 @@ export class Recording {
   #passed: string[] = []
   #stream: StreamedAnswer | undefined
   #first: Promise<Followed> | undefined
+  #completion: Completion | undefined
+  /** Who wants the upstream to wait. */
+  readonly #slow = { stream: false, completion: false }
   #forget: () => void = nothing
 
   constructor(options: RecordingOptions) {
@@ -70,6 +75,8 @@ export class Recording {
     this.#status = status
     this.#outcome = this.#options.outcome(status)
     this.#passed = passedOn(headers)
+    const { completeOn } = this.#options.rule
+    if (completeOn !== undefined) this.#completion = watchCompletion(completeOn, status, headers)
     const declared = headerValue(this.#passed, 'content-length')
     const bodiless = status === 204 || status === 304
     const small = bodiless || (declared !== undefined && Number(declared) <= HELD_BYTES)
@@ -78,10 +85,19 @@ export class Recording {
   }
 
   data(chunk: Buffer): void {
+    if (this.#completion?.append(chunk) === false) {
+      this.#pace('completion', true)
+      this.#completion.onDrain(() => this.#pace('completion', false))
+    }
     if (this.#stream !== undefined) return this.#stream.push(chunk)
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     if (this.#heldBytes > HELD_BYTES) this.#beginStream()
+  }
+
+  /** Whether an answer that ended cleanly got as far as the rule's `completeOn` says. */
+  async isComplete(): Promise<boolean> {
+    return (await this.#completion?.isComplete()) ?? true
   }
 
   /** What the settling says of the whole answer. */
@@ -109,6 +125,7 @@ export class Recording {
 
   /** False: the client has seen nothing yet, and can be told what is wrong. Otherwise the only honest end is a broken one. */
   async break(problem: Problem): Promise<boolean> {
+    this.#completion?.abandon()
     if (this.#stream === undefined) return false
     this.#stream.finish({ kind: 'broken', problem })
     this.#forget()
@@ -117,7 +134,7 @@ export class Recording {
   }
 
   #beginStream(): void {
-    const { gate, name, client, rule, pauseUpstream, resumeUpstream } = this.#options
+    const { gate, name, client, rule } = this.#options
     const stored = this.#storedHead()
     const length = headerValue(this.#passed, 'content-length')
     const head = length === undefined ? stored : { ...stored, headers: [...stored.headers, 'Content-Length', length] }
@@ -128,8 +145,8 @@ export class Recording {
       stored,
       maxBytes: rule.maxResult,
       patienceMs: rule.lease,
-      pauseUpstream,
-      resumeUpstream,
+      pauseUpstream: () => this.#pace('stream', true),
+      resumeUpstream: () => this.#pace('stream', false),
     })
     this.#stream = stream
     this.#forget = gate.answers.add(name.executionId, stream.live)
@@ -140,6 +157,12 @@ export class Recording {
     void this.#first.then(() => stream.firstClientAt(Infinity))
     for (const chunk of this.#held) stream.push(chunk)
     this.#held = []
+  }
+
+  #pace(who: 'stream' | 'completion', slow: boolean): void {
+    this.#slow[who] = slow
+    if (this.#slow.stream || this.#slow.completion) this.#options.pauseUpstream()
+    else this.#options.resumeUpstream()
   }
 
   #body(): Buffer {

@@ -1,4 +1,5 @@
 // Answers from what is stored, or is being stored: whole, or from where a client has lost it.
+import { isPlainEventStream } from '../model/headers.ts'
 import type { RecordView } from '../model/record.ts'
 import type { HeaderList, KeptResponse } from '../model/stored-response.ts'
 import type { Store } from '../stores/store.ts'
@@ -6,13 +7,22 @@ import type { Answer, FollowedAnswer } from './answer.ts'
 import { refuseUnstored } from './refuse.ts'
 import { resumePoint } from './resume.ts'
 
+export interface Resume {
+  /** The last event that the client has seen. */
+  readonly lastEventId: string | undefined
+  /** The rule adds ids to the events. */
+  readonly streamIds: boolean
+}
+
 /** `Age` (RFC 9111 5.1): whole seconds since the answer was made, by the store's clock alone. */
-export async function replay(store: Store, { head, body }: KeptResponse, record: RecordView, lastEventId?: string): Promise<Answer> {
+export async function replay(store: Store, { head, body }: KeptResponse, record: RecordView, resume: Resume): Promise<Answer> {
   if (!head.bodyStored) return refuseUnstored(record, head)
   const { fingerprint, executionId } = record
   const age = Math.max(0, Math.floor((record.readAt - record.updatedAt) / 1000))
   const headers = [...joinedHeaders(fingerprint), 'Age', String(age)]
-  if (body !== undefined && lastEventId === undefined) return { kind: 'replay', response: { head, body }, headers }
+  const { lastEventId } = resume
+  const asStream = (lastEventId !== undefined || resume.streamIds) && isPlainEventStream(head.headers)
+  if (body !== undefined && !asStream) return { kind: 'replay', response: { head, body }, headers }
   return followed({ store, fingerprint, executionId, live: undefined, head }, lastEventId, headers)
 }
 

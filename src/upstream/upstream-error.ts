@@ -2,9 +2,9 @@
 
 /**
  * `unreachable`: no byte of the request left. `broken`: some did, and the answer never came or broke off.
- * `timeout`: the answer was not whole in time. `cancelled`: the gateway itself gave up (client gone, shutdown).
+ * `incomplete`: the answer ended cleanly, but too early. `timeout`: the answer was not whole in time. `cancelled`: the gateway itself gave up (client gone, shutdown).
  */
-export type UpstreamFault = 'unreachable' | 'broken' | 'timeout' | 'cancelled'
+export type UpstreamFault = 'unreachable' | 'broken' | 'incomplete' | 'timeout' | 'cancelled'
 
 export class UpstreamError extends Error {
   override name = 'UpstreamError'

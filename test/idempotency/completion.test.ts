@@ -11,7 +11,7 @@ import { receivedEvents } from '../helpers/event-source.ts'
 import { within } from '../helpers/until.ts'
 
 async function isComplete(completeOn: string, headers: HeaderList, pieces: readonly Buffer[], status = 200): Promise<boolean | undefined> {
-  const completion = watchCompletion(completeOn, status, headers)
+  const completion = watchCompletion([completeOn].flat(), status, headers)
   for (const piece of pieces) completion?.append(piece)
   return completion && within('a verdict', completion.isComplete())
 }
@@ -101,7 +101,7 @@ t.test('behind a Content-Encoding', async (t) => {
 })
 
 t.test('a decoder that falls behind asks for a pause, and tells when to go on', async (t) => {
-  const completion = watchCompletion('[DONE]', 200, ['Content-Type', SSE, 'Content-Encoding', 'gzip'])!
+  const completion = watchCompletion(['[DONE]'], 200, ['Content-Type', SSE, 'Content-Encoding', 'gzip'])!
   const bytes = gzipSync(`data: ${randomBytes(500_000).toString('hex')}\n\ndata: [DONE]\n\n`)
   let pauses = 0
   for (let at = 0; at < bytes.length; at += 8192) {
@@ -111,7 +111,7 @@ t.test('a decoder that falls behind asks for a pause, and tells when to go on', 
   }
   t.ok(pauses > 0)
   t.equal(await within('a verdict', completion.isComplete()), true)
-  const abandoned = watchCompletion('[DONE]', 200, ['Content-Type', SSE, 'Content-Encoding', 'gzip'])!
+  const abandoned = watchCompletion(['[DONE]'], 200, ['Content-Type', SSE, 'Content-Encoding', 'gzip'])!
   abandoned.abandon()
   t.equal(abandoned.append(bytes), true, 'nothing is waited for any more')
 })

@@ -12,7 +12,7 @@ import { TailCompletion } from './tail-completion.ts'
  * every type that is no stream (an error, or a JSON answer of the same route), and where the bytes have a Content-Encoding that cannot be
  * undone here (several at once, or an unknown one). Bytes that are not what their Content-Encoding says are not complete.
  */
-export function watchCompletion(completeOn: string, status: number, headers: HeaderList): Completion | undefined {
+export function watchCompletion(completeOn: readonly string[], status: number, headers: HeaderList): Completion | undefined {
   if (status < 200 || status > 299) return undefined
   const plain = plainCompletion(completeOn, headerValue(headers, 'content-type'))
   if (plain === undefined) return undefined
@@ -25,11 +25,16 @@ export function watchCompletion(completeOn: string, status: number, headers: Hea
   return decoder && new DecodedCompletion(decoder, plain)
 }
 
-function plainCompletion(completeOn: string, contentType: string | undefined): PlainCompletion | undefined {
+function plainCompletion(completeOn: readonly string[], contentType: string | undefined): PlainCompletion | undefined {
+  const kind = kindOf(contentType)
+  return kind && (completeOn.length === 1 ? kind(completeOn[0]!) : new AnyOf(completeOn.map(kind)))
+}
+
+function kindOf(contentType: string | undefined): ((text: string) => PlainCompletion) | undefined {
   const type = contentType?.split(';')[0]!.trim().toLowerCase() ?? ''
-  if (type === 'text/event-stream') return new EventsCompletion(completeOn)
-  if (OF_LINES.has(type)) return new LinesCompletion(completeOn)
-  return OF_FRAMES.has(type) ? new TailCompletion(completeOn) : undefined
+  if (type === 'text/event-stream') return (text) => new EventsCompletion(text)
+  if (OF_LINES.has(type)) return (text) => new LinesCompletion(text)
+  return OF_FRAMES.has(type) ? (text) => new TailCompletion(text) : undefined
 }
 
 /** One JSON text a line. */
@@ -45,6 +50,23 @@ const OF_LINES = new Set([
 
 /** Binary frames. */
 const OF_FRAMES = new Set(['application/vnd.amazon.eventstream'])
+
+/** A stream that may end in several ways. */
+class AnyOf implements PlainCompletion {
+  readonly #each: readonly PlainCompletion[]
+
+  constructor(each: readonly PlainCompletion[]) {
+    this.#each = each
+  }
+
+  append(piece: Buffer): void {
+    for (const one of this.#each) one.append(piece)
+  }
+
+  isComplete(): boolean {
+    return this.#each.some((one) => one.isComplete())
+  }
+}
 
 class AtOnce implements Completion {
   readonly #plain: PlainCompletion
