@@ -211,7 +211,7 @@ rules:
   - { name: all, fingerprint: { id: body.id }, completeOn: '[DONE]', streamIds: true, streamError: event, heartbeat: 15s }
 `
   const { config, warnings } = loadConfig({ text, env: {} })
-  t.match(config.rules[0], { completeOn: '[DONE]', streamIds: true, streamError: 'event', heartbeat: 15_000 })
+  t.match(config.rules[0], { completeOn: ['[DONE]'], streamIds: true, streamError: 'event', heartbeat: 15_000 })
   t.same(warnings, [])
   const late = loadConfig({ text: text.replace('15s', '15m'), env: {} })
   t.match(late.warnings, [{ path: 'rules[0].heartbeat', message: /never be one/ }])
