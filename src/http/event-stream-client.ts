@@ -13,6 +13,7 @@ export type StreamIds = NonNullable<EventStreamSettings['ids']>
 export interface EventStreamSettings {
   /** Adds an id line to each event with data that has none. */
   readonly ids?: {
+    readonly fingerprint: string
     readonly executionId: string
     /** How many events with data come before the first byte: 0, or those before the point where a client resumes. */
     readonly before: number
@@ -77,8 +78,8 @@ export class EventStreamClient implements ClientStream {
   head(status: number, headers: HeaderList): void {
     if (status === 204 || status === 304 || !isPlainEventStream(headers)) return this.#client.head(status, headers)
     const { ids, heartbeat } = this.#settings
-    this.#stream = new EventStreamInsertions(ids && ((n) => eventId(ids.executionId, ids.before + n)))
-    if (ids?.prime === true) this.#stream.insert(Buffer.from(`id: ${eventId(ids.executionId, 0)}\nretry: ${RETRY_MS}\n\n`))
+    this.#stream = new EventStreamInsertions(ids && ((n) => eventId(ids, ids.before + n)))
+    if (ids?.prime === true) this.#stream.insert(Buffer.from(`id: ${eventId(ids, 0)}\nretry: ${RETRY_MS}\n\n`))
     this.#client.head(status, withoutHeaders(headers, OF_OTHER_BYTES))
     if (heartbeat === undefined) return
     this.#heartbeat = setInterval(() => this.#beat(), heartbeat).unref()

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
-import type { FingerprintKeys } from '../fingerprint/keys.ts'
+import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
@@ -10,6 +10,7 @@ import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/w
 import type { Answer } from '../idempotency/answer.ts'
 import type { Gate } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
+import { fingerprintOfEvent } from '../model/event-id.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { headerLines, listHeader, passedOn } from '../model/headers.ts'
 import { type ErrorDialect, problem } from '../model/problems.ts'
@@ -22,6 +23,7 @@ import { preferredWait, prefersAsync } from './prefer.ts'
 import { readBody } from './raw-body.ts'
 import { requestParts } from './request-parts.ts'
 import type { TokenVerifier } from './verify-token.ts'
+import { resumeStream } from './result-page.ts'
 import { sendFollow } from './send-follow.ts'
 import { isStatusPath, statusRoute } from './status-route.ts'
 
@@ -101,7 +103,7 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
     ])
   switch (match.kind) {
     case 'unmatched':
-      return pass(proxy, exchange, { upstream: proxy.upstream })
+      return (await resumeByGet(proxy, exchange)) ?? pass(proxy, exchange, { upstream: proxy.upstream })
     case 'ambiguous':
       return refuse(exchange, problem('path-ambiguous', match.detail))
     case 'matched':
@@ -117,6 +119,18 @@ function dialectOf(match: RouteMatch): ErrorDialect {
   if (match.kind !== 'choice') return 'problem'
   const [first, ...others] = match.options.map(({ rule }) => rule.config.errors)
   return first !== undefined && others.every((other) => other === first) ? first : 'problem'
+}
+
+/**
+ * Some clients that lose the stream of a POST come back with a GET that names the last event they saw. Where the gateway has given that
+ * event its id, the upstream could not know it.
+ */
+async function resumeByGet(proxy: ProxyRoutes, exchange: Exchange): Promise<Result | undefined> {
+  if (exchange.raw.method !== 'GET' || exchange.raw.headers['last-event-id'] === undefined) return undefined
+  const keys = proxy.keys()
+  const fingerprint = fingerprintOfEvent(exchange.lastEventId ?? '')
+  if (keys === undefined || fingerprint === undefined || !isIssued(fingerprint, keys)) return undefined
+  return { outcome: 'resumed', status: await resumeStream(proxy, exchange, fingerprint, keys), fingerprint }
 }
 
 /** The rule is chosen by what the request says. */
@@ -211,10 +225,11 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
       preferWait: preferredWait(preferences),
       respondAsync: config.async && prefersAsync(preferences),
       lastEventId: exchange.lastEventId,
+      // The first client's stream begins with the execution's first event.
+      streamTo: ({ fingerprint, executionId }) => exchange.streamOf(config, { fingerprint, executionId, before: 0, prime: true }),
     },
     match.rule.outcome,
-    // The first client's stream is whole, and begins the execution's events.
-    (executionId) => exchange.streamOf(config, { executionId, before: 0, prime: true }),
+    exchange.client,
   )
   return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint }
 }

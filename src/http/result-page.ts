@@ -5,29 +5,52 @@ import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import { waitForHead } from '../idempotency/attach.ts'
 import { timeLeft } from '../idempotency/gate.ts'
+import { storeUnavailable } from '../idempotency/refuse.ts'
 import { followed, joinedHeaders, replay, type Resume } from '../idempotency/replay.ts'
+import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
 import { sendFollow } from './send-follow.ts'
 import { isOwner, maxWait, type StatusRoute, unknownFingerprint, waiterOf } from './status-pages.ts'
 import { wantsEvents } from './status-stream.ts'
 
-export async function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: string, keys: FingerprintKeys): Promise<number> {
-  const { gate } = route
-  const record = await gate.store.read(fingerprint)
+export function sendResult(route: StatusRoute, exchange: Exchange, fingerprint: string, keys: FingerprintKeys): Promise<number> {
+  return send(route, exchange, { fingerprint, keys, joins: wantsEvents(exchange) })
+}
+
+/** The stream again, for a client that comes back with the id of an event: live or stored. */
+export async function resumeStream(route: StatusRoute, exchange: Exchange, fingerprint: string, keys: FingerprintKeys): Promise<number> {
+  try {
+    return await send(route, exchange, { fingerprint, keys, joins: true })
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    return exchange.sendProblem(storeUnavailable())
+  }
+}
+
+interface Asked {
+  readonly fingerprint: string
+  readonly keys: FingerprintKeys
+  /** A stream in flight is joined. */
+  readonly joins: boolean
+}
+
+async function send(route: StatusRoute, exchange: Exchange, asked: Asked): Promise<number> {
+  const { store } = route.gate
+  const { fingerprint, keys } = asked
+  const record = await store.read(fingerprint)
   // "Not yours" and "never existed" look alike.
   if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
-  if (record.status === 'processing')
-    return wantsEvents(exchange) ? join(route, exchange, record, keys) : refuseRunning(route, exchange, record)
-  const response = await gate.store.readResponse(fingerprint)
+  if (record.status === 'processing') return asked.joins ? join(route, exchange, record, asked) : refuseRunning(route, exchange, record)
+  const response = await store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
-  return sendStored(route, exchange, record, await replay(gate.store, response, record, resumeOf(route, exchange, record)))
+  return sendStored(route, exchange, record, await replay(store, response, record, resumeOf(route, exchange, record)))
 }
 
 /** Attaches to a stream in flight. */
-async function join(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): Promise<number> {
+async function join(route: StatusRoute, exchange: Exchange, record: RecordView, asked: Asked): Promise<number> {
   const found = await waitForHead(route.gate, record, waiterOf(exchange, maxWait(route, record)))
   if (found === 'limit') return refuseRunning(route, exchange, record)
-  if (found === 'settled') return sendResult(route, exchange, record.fingerprint, keys)
+  if (found === 'settled') return send(route, exchange, asked)
   return sendStored(route, exchange, record, await followed(found, exchange.lastEventId, joinedHeaders(record.fingerprint)))
 }
 

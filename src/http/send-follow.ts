@@ -29,7 +29,7 @@ export async function sendFollow(
   const coding = codingToUndo(exchange, answer.head.headers, requester)
   const plain = withoutHeaders(answer.head.headers, CONTENT_LENGTH)
   const own = coding === undefined ? [...plain, ...lengthLeft(followed)] : identityHeaders(plain)
-  const ids = { executionId: answer.executionId, before: followed.eventsBefore, prime: offset === 0 }
+  const ids = { fingerprint: answer.fingerprint, executionId: answer.executionId, before: followed.eventsBefore, prime: offset === 0 }
   const events = rule === undefined ? exchange.client : exchange.streamOf(rule, ids)
   const client = requester === undefined ? events : new RewritingClient(events, requester)
   const stream = coding === undefined ? client : new DecodingClient(client, coding)

@@ -2,9 +2,10 @@
 import type { RuleConfig } from '../config/gateway-config.ts'
 import type { Operation } from '../model/operation.ts'
 import type { RecordView } from '../model/record.ts'
-import type { Store } from '../stores/store.ts'
+import type { ExecutionName, Store } from '../stores/store.ts'
 import type { UpstreamRequest } from '../upstream/forward.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+import type { ClientStream } from './answer.ts'
 import type { Answers } from './answers.ts'
 import type { Durations } from './durations.ts'
 import type { LiveExecutions } from './live-executions.ts'
@@ -37,6 +38,8 @@ export interface GuardedRequest {
   readonly respondAsync: boolean
   /** The last event of the answer's stream that the client has seen (HTML Living Standard 9.2.4). */
   readonly lastEventId: string | undefined
+  /** Where the answer of that execution goes to the client, if not straight to it. */
+  readonly streamTo?: (name: ExecutionName) => ClientStream
 }
 
 /** What in-flight refusals and the status page tell of the time that is left, in milliseconds. */

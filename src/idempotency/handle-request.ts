@@ -18,12 +18,8 @@ export interface Handled {
   readonly fingerprint: string
 }
 
-/** The client's side of the response, as the answer of this execution would go to it. */
-export type ClientOf = (executionId: string) => ClientStream
-
-export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, clientOf: ClientOf): Promise<Handled> {
+export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Handled> {
   const executionId = newExecutionId()
-  const client = clientOf(executionId)
   const holdMs = holdTime(request)
   try {
     const acquire = (onCompleted: AcquireRequest['onCompleted']) =>
@@ -94,7 +90,7 @@ async function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn
 /** In the background where the client prefers that: the execution then belongs to nobody who could leave. */
 function start(gate: Gate, request: GuardedRequest, claim: Extract<Claim, { kind: 'acquired' }>, turn: Turn): Answer | Promise<Answer> {
   const grant = { ...claim, executionId: turn.executionId }
-  if (!request.respondAsync) return execute(gate, request, grant, turn.outcome, turn.client)
+  if (!request.respondAsync) return execute(gate, request, grant, turn.outcome, request.streamTo?.(grant) ?? turn.client)
   execute(gate, request, grant, turn.outcome, NOBODY).catch((error: unknown) =>
     gate.log.error({ err: error, fingerprint: claim.fingerprint }, 'an execution in the background failed'),
   )

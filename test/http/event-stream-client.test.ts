@@ -14,9 +14,10 @@ import { RecordedClient } from '../helpers/recorded-client.ts'
 import { until } from '../helpers/until.ts'
 
 const EXECUTION = '0198c0de-0000-7000-8000-000000000001'
+const NAMED = `F.${EXECUTION}`
 const SSE = ['Content-Type', 'text/event-stream; charset=utf-8']
-const ids = { executionId: EXECUTION, before: 0, prime: true }
-const PRIMING = `id: ${EXECUTION}-0\nretry: 1000\n\n`
+const ids = { fingerprint: 'F', executionId: EXECUTION, before: 0, prime: true }
+const PRIMING = `id: ${NAMED}-0\nretry: 1000\n\n`
 const BROKEN = problem('upstream-broken', 'the connection broke')
 
 function streamTo(settings: EventStreamSettings, headers = SSE): { client: RecordedClient; stream: EventStreamClient } {
@@ -35,7 +36,7 @@ function sent(settings: EventStreamSettings, pieces: readonly Buffer[]): Buffer 
 
 t.test('each event gets an id of this execution, and the stream begins with one', async (t) => {
   const text = 'data: a\n\n: quiet\n\nevent: b\ndata: b\n\nid: 7\ndata: own\n\ndata: d\n\ndata: cut off\n'
-  const expected = `data: a\nid: ${EXECUTION}-1\n\n: quiet\n\nevent: b\ndata: b\nid: ${EXECUTION}-2\n\nid: 7\ndata: own\n\ndata: d\nid: ${EXECUTION}-4\n\ndata: cut off\n`
+  const expected = `data: a\nid: ${NAMED}-1\n\n: quiet\n\nevent: b\ndata: b\nid: ${NAMED}-2\n\nid: 7\ndata: own\n\ndata: d\nid: ${NAMED}-4\n\ndata: cut off\n`
   t.equal(sent({ ids }, [Buffer.from(text)]).toString(), PRIMING + expected)
   t.equal(sent({ ids }, bytewise(Buffer.from(text))).toString(), PRIMING + expected)
   t.equal(sent({ ids }, []).toString(), PRIMING)
@@ -43,14 +44,14 @@ t.test('each event gets an id of this execution, and the stream begins with one'
 
 t.test('a stream that goes on in the middle counts on, without a new beginning', async (t) => {
   const bytes = sent({ ids: { ...ids, before: 4, prime: false } }, [Buffer.from('data: e\n\n')])
-  t.equal(bytes.toString(), `data: e\nid: ${EXECUTION}-5\n\n`)
+  t.equal(bytes.toString(), `data: e\nid: ${NAMED}-5\n\n`)
 })
 
 t.test('an id has the line end of its event', async (t) => {
   for (const end of ['\n', '\r', '\r\n']) {
     const stream = Buffer.from(`data: a${end}${end}`)
     for (const pieces of [[stream], bytewise(stream)]) {
-      t.equal(sent({ ids: { ...ids, prime: false } }, pieces).toString(), `data: a${end}id: ${EXECUTION}-1${end}${end}`)
+      t.equal(sent({ ids: { ...ids, prime: false } }, pieces).toString(), `data: a${end}id: ${NAMED}-1${end}${end}`)
     }
   }
 })
@@ -68,9 +69,9 @@ t.test('any stream in any pieces: the same events, each with an id; only ids are
         before.map(({ type, data }) => [type, data]),
       )
       for (const [n, { lastEventId }] of after.entries()) {
-        assert.ok(lastEventId === `${EXECUTION}-${n + 1}` || lastEventId === before[n]!.lastEventId)
+        assert.ok(lastEventId === `${NAMED}-${n + 1}` || lastEventId === before[n]!.lastEventId)
       }
-      const added = new RegExp(`id: ${EXECUTION}-[1-9]\\d*(?:\\r\\n|\\r|\\n)`, 'g')
+      const added = new RegExp(`id: ${NAMED}-[1-9]\\d*(?:\\r\\n|\\r|\\n)`, 'g')
       const rest = bytes.toString('latin1').replaceAll(added, '')
       const own = stream.toString('latin1')
       assert.equal(rest, prime ? PRIMING + own.replace(/^\xef\xbb\xbf/, '') : own)
@@ -193,7 +194,7 @@ t.test('what told of the bytes as they were is not said of others', async (t) =>
   const { client, stream } = streamTo({ ids }, headers)
   t.same(client.headers, [...SSE, 'X-Request-Id', '1', 'Content-Encoding', 'identity'])
   stream.end(Buffer.from('data: a\n\n'))
-  t.same([client.ending, client.text], ['ended', `${PRIMING}data: a\nid: ${EXECUTION}-1\n\n`])
+  t.same([client.ending, client.text], ['ended', `${PRIMING}data: a\nid: ${NAMED}-1\n\n`])
   t.equal(client.writes.length, 1, 'in one piece')
 })
 
@@ -227,8 +228,8 @@ t.test('on a connection: the error event arrives, and then no clean end', async 
   t.match(answer, { status: 200, whole: false, headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' } })
   t.match(answer.text, /: hb\n/)
   t.same(receivedEvents(answer.body), [
-    { type: 'message', data: 'a', lastEventId: `${EXECUTION}-1` },
-    { type: 'error', data: 'upstream-broken', lastEventId: `${EXECUTION}-1` },
+    { type: 'message', data: 'a', lastEventId: `${NAMED}-1` },
+    { type: 'error', data: 'upstream-broken', lastEventId: `${NAMED}-1` },
   ])
 })
 

@@ -22,6 +22,8 @@ function find(stream: string, lastEventId: string): Promise<ResumePoint | undefi
 const TEN = Array.from({ length: 10 }, (_, n) => `id: u${n + 1}\ndata: ${n + 1}\n\n`).join('')
 const TEN_WITHOUT = TEN.replaceAll(/id: .*\n/g, '')
 
+const idOf = (executionId: string, n: number) => eventId({ fingerprint: 'A-Z_9', executionId }, n)
+
 t.test("behind the upstream's own id", async (t) => {
   t.same(await find(TEN, 'u4'), { offset: TEN.indexOf('id: u5'), events: 4 })
   t.same(await find(TEN, 'u10'), { offset: TEN.length, events: 10 })
@@ -32,19 +34,19 @@ t.test("behind the upstream's own id", async (t) => {
 })
 
 t.test('behind the n-th event, by an added id', async (t) => {
-  t.same(await find(TEN_WITHOUT, eventId(EXECUTION, 4)), { offset: TEN_WITHOUT.indexOf('data: 5'), events: 4 })
-  t.same(await find(TEN_WITHOUT, eventId(EXECUTION, 0)), { offset: 0, events: 0 })
-  t.equal(await find(TEN_WITHOUT, eventId(EXECUTION, 11)), undefined)
+  t.same(await find(TEN_WITHOUT, idOf(EXECUTION, 4)), { offset: TEN_WITHOUT.indexOf('data: 5'), events: 4 })
+  t.same(await find(TEN_WITHOUT, idOf(EXECUTION, 0)), { offset: 0, events: 0 })
+  t.equal(await find(TEN_WITHOUT, idOf(EXECUTION, 11)), undefined)
   const quiet = `: hb\n\nretry: 1\n\n${TEN_WITHOUT}`
-  t.same(await find(quiet, eventId(EXECUTION, 1)), { offset: quiet.indexOf('data: 2'), events: 1 })
+  t.same(await find(quiet, idOf(EXECUTION, 1)), { offset: quiet.indexOf('data: 2'), events: 1 })
 })
 
 t.test('an id of another execution is none of this one, nor a position', async (t) => {
-  t.equal(await find(TEN_WITHOUT, eventId(OTHER, 4)), undefined)
-  t.equal(await find(TEN_WITHOUT, eventId(OTHER, 0)), undefined)
-  t.equal(await find(TEN, eventId(EXECUTION, 4)), undefined, 'the fourth event has an id of its own, so this was never given')
-  const nested = `id: ${eventId(OTHER, 1)}\ndata: 1\n\nid: ${eventId(OTHER, 2)}\ndata: 2\n\n`
-  t.same(await find(nested, eventId(OTHER, 1)), { offset: nested.indexOf(`id: ${eventId(OTHER, 2)}`), events: 1 })
+  t.equal(await find(TEN_WITHOUT, idOf(OTHER, 4)), undefined)
+  t.equal(await find(TEN_WITHOUT, idOf(OTHER, 0)), undefined)
+  t.equal(await find(TEN, idOf(EXECUTION, 4)), undefined, 'the fourth event has an id of its own, so this was never given')
+  const nested = `id: ${idOf(OTHER, 1)}\ndata: 1\n\nid: ${idOf(OTHER, 2)}\ndata: 2\n\n`
+  t.same(await find(nested, idOf(OTHER, 1)), { offset: nested.indexOf(`id: ${idOf(OTHER, 2)}`), events: 1 })
   t.equal(eventOrdinal(`${EXECUTION}-04`, EXECUTION), undefined)
   t.equal(eventOrdinal(`${EXECUTION}-`, EXECUTION), undefined)
   t.equal(eventOrdinal(`${EXECUTION}-9999999999999999999`, EXECUTION), undefined)
@@ -85,7 +87,7 @@ t.test('any stream in any pieces: what comes before and behind is all of it, onc
       const events: StreamEvent[] = []
       new EventStreamSplitter({ event: (event) => events.push(event) }).feed(stream)
       for (const [n, { id }] of events.filter(({ hasData }) => hasData).entries()) {
-        const wanted = id ?? eventId(EXECUTION, n + 1)
+        const wanted = id ?? idOf(EXECUTION, n + 1)
         if (wanted.trim() === '') continue
         const found = await findResumePoint(log(...pieces), wanted, EXECUTION)
         assert.ok(found !== undefined && found.events <= n + 1)

@@ -101,7 +101,7 @@ t.test(
     t.equal((await resumed).text, rest)
     t.equal((await send(gateway.url, { headers: key('k', { 'last-event-id': second }) })).text, rest)
     t.equal(
-      (await send(gateway.url, { headers: key('k', { 'last-event-id': second.replace(/^./, 'f') }) })).text,
+      (await send(gateway.url, { headers: key('k', { 'last-event-id': second.replace(/\../, '.f') }) })).text,
       whole,
       'of another execution',
     )
@@ -156,4 +156,38 @@ t.test('heartbeat: a silent stream shows that it lives, between its events alone
   doors[1]!.open()
   t.match((await streamed).text, /^data: one\n\n(: hb\n)+data: two\n\n$/)
   t.equal((await send(gateway.url, { headers: key('k') })).text, 'data: one\n\ndata: two\n\n', 'none of it is stored')
+})
+
+t.test('streamIds: a client that lost its POST comes back with a GET and the last id, as its owner and as nobody else', async (t) => {
+  const door = latch()
+  const { gateway, upstream } = await behind(t, {
+    rules: rules('streamIds: true'),
+    handler: events('data: 1\n\ndata: 2\n\n', 'data: 3\n\n', { door: door.opened }),
+  })
+  const leaving = new AbortController()
+  let seen = ''
+  const lost = send(gateway.url, { headers: key('k'), signal: leaving.signal, onData: (chunk) => (seen += chunk.toString()) })
+  await until('two events', () => seen.includes('data: 2'))
+  const last = /id: (\S+-2)\n/.exec(seen)?.[1] ?? ''
+  leaving.abort()
+  await t.rejects(lost)
+  const back = (authorization: string, id = last) =>
+    send(gateway.url, { method: 'GET', headers: { authorization, accept: 'text/event-stream', 'last-event-id': id } })
+  const resumed = back('Bearer a')
+  t.match(await back('Bearer b'), { status: 404, headers: { 'oncegate-error': 'unknown-fingerprint' } })
+  door.open()
+  const rest = /^data: 3\nid: \S+-3\n\n$/
+  t.match(await resumed, { status: 200, text: rest, whole: true })
+  t.match(await back('Bearer a'), { status: 200, text: rest, whole: true })
+  t.equal(upstream.count(), 1)
+  upstream.handle((_request, response) => void response.end('of the upstream'))
+  t.match(await back('Bearer a', 'an-id-of-the-upstream'), { text: 'of the upstream' })
+  t.match(
+    await back(
+      'Bearer a',
+      last.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+    ),
+    { text: 'of the upstream' },
+    'never issued here',
+  )
 })
