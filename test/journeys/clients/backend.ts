@@ -4,6 +4,9 @@ import { latch, type Received, startUpstream } from '../../helpers/upstream.ts'
 import { until } from '../../helpers/until.ts'
 import { type Api, textOf } from './api.ts'
 
+/** Answers come whole, in halves (with a door between them), or break off before their first byte. */
+export type Form = 'whole' | 'in halves' | 'broken'
+
 export interface Backend {
   readonly url: string
   /** Every request that executed something, in order. */
@@ -17,7 +20,7 @@ export interface Backend {
   readonly close: () => Promise<void>
 }
 
-export async function startBackend(api: Api, form: 'whole' | 'in halves'): Promise<Backend> {
+export async function startBackend(api: Api, form: Form): Promise<Backend> {
   const executions: Received[] = []
   const beginning = latch()
   const middle = latch()
@@ -28,6 +31,10 @@ export async function startBackend(api: Api, form: 'whole' | 'in halves'): Promi
     const bytes = Buffer.from(body)
     const half = Math.ceil(bytes.length / 2)
     await beginning.opened
+    if (form === 'broken') {
+      response.destroy()
+      return
+    }
     const length = form === 'whole' && type === 'application/json' ? { 'Content-Length': bytes.length } : {}
     response.writeHead(200, { 'Content-Type': type, ...length })
     response.write(bytes.subarray(0, half))

@@ -16,6 +16,10 @@ export interface Client {
   readonly open: (url: string, timeout?: number) => Call | Promise<Call>
   /** An answer that is cut is no error to this client: only its time-out ends the call. */
   readonly hangsWhenCut?: true
+  /** Its errors say the status at most: what the gateway has to say reaches only who asks for the body. */
+  readonly showsNoReason?: true
+  /** It comes again whatever it is told: only its time-out ends the call. */
+  readonly neverGivesUp?: true
 }
 
 export const QUESTION = 'Write it down.'

@@ -28,6 +28,8 @@ export const eventSources: Client[] = [
     name: 'fetch-event-source',
     api: words,
     guard: { rules: RULES },
+    showsNoReason: true,
+    neverGivesUp: true,
     open: (url, timeout) => async () => {
       page()
       let text = ''
@@ -54,6 +56,7 @@ export const eventSources: Client[] = [
     name: 'eventsource',
     api: words,
     guard: { rules: RULES },
+    showsNoReason: true,
     open: (url, timeout) => () =>
       new Promise((resolve, reject) => {
         let text = ''

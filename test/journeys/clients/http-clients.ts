@@ -30,8 +30,17 @@ const OPEN: Record<string, (method: Method) => Client['open']> = {
     const dispatcher = new RetryAgent(new Agent())
     const headers = { ...AUTHORIZATION, 'content-type': 'application/json' }
     return async () => {
-      const { body } = await request(url + PATH, { method, headers, body: JSON.stringify(ORDER), dispatcher, ...signalAfter(timeout) })
-      return ((await body.json()) as Order).text
+      const { statusCode, body } = await request(url + PATH, {
+        method,
+        headers,
+        body: JSON.stringify(ORDER),
+        dispatcher,
+        ...signalAfter(timeout),
+      })
+      const answer = (await body.json()) as Order
+      // Whatever the status, it is an answer to this one.
+      if (statusCode !== 200) throw new Error(String(statusCode))
+      return answer.text
     }
   },
 }
@@ -42,5 +51,6 @@ export const httpClients: Client[] = Object.entries(OPEN).flatMap(([name, open])
     api: orders,
     guard: { rules: ORDERS },
     open: open(method),
+    showsNoReason: true,
   })),
 )

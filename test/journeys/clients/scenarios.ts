@@ -1,12 +1,13 @@
 // What befalls a client: each scenario plays it, and resolves with the texts that the user got.
 import { until } from '../../helpers/until.ts'
+import type { Form } from './backend.ts'
 import type { Call } from './client.ts'
 import type { Scene } from './scene.ts'
 
 export interface Scenario {
   readonly name: string
   /** The backend answers at once, or stops in the middle until it is told to go on. */
-  readonly form: 'whole' | 'in halves'
+  readonly form: Form
   readonly play: (scene: Scene) => Promise<string[]>
 }
 

@@ -6,7 +6,7 @@ import { send } from '../../helpers/client.ts'
 import { testGateway } from '../../helpers/gateway.ts'
 import { TcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
-import { type Backend, startBackend } from './backend.ts'
+import { type Backend, type Form, startBackend } from './backend.ts'
 import type { Client } from './client.ts'
 
 export type Front = 'gateway' | 'bare proxy'
@@ -27,7 +27,7 @@ export interface Scene {
 // Compiled, this file stands in build/test/journeys/clients.
 const presets = fileURLToPath(new URL('../../../../config/presets/', import.meta.url))
 
-export async function setScene(client: Client, front: Front, form: 'whole' | 'in halves'): Promise<Scene> {
+export async function setScene(client: Client, front: Front, form: Form): Promise<Scene> {
   const backend = await startBackend(client.api, form)
   const before = front === 'gateway' ? await gatewayBefore(backend, client.guard) : await bareProxyBefore(backend)
   const network = await TcpProxy.start(Number(new URL(before.url).port))

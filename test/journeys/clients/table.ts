@@ -15,7 +15,7 @@ import { type Scenario, SCENARIOS } from './scenarios.ts'
 import { type Front, setScene } from './scene.ts'
 import { stripe } from './stripe.ts'
 
-const CLIENTS: readonly Client[] = [openai, anthropic, stripe, aiSdk, langchain, mcp, a2a, bedrock, httpClients, eventSources].flat()
+export const CLIENTS: readonly Client[] = [openai, anthropic, stripe, aiSdk, langchain, mcp, a2a, bedrock, httpClients, eventSources].flat()
 
 export interface Row {
   readonly name: string
