@@ -1,7 +1,8 @@
 // The same table before a bare proxy: there nearly every row executes more than once, so the table does see.
 import t from 'tap'
-import { isRight, play, type Row, ROWS, ROWS_AT_ONCE } from './clients/table.ts'
+import { isRight, play, type Row, ROWS, ROWS_AT_ONCE, TABLE_MS } from './clients/table.ts'
 
+t.setTimeout(TABLE_MS)
 t.test('before a bare @fastify/http-proxy nine rows in ten are wrong', async (t) => {
   const left = [...ROWS]
   const right: Row[] = []

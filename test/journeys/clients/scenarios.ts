@@ -13,7 +13,7 @@ export interface Scenario {
 
 const IMPATIENT_MS = 700
 const AT_ONCE = 8
-const CLICKS = 5
+const CLICKS = 10
 
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'a double click', form: 'whole', play: doubleClick },

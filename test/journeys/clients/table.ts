@@ -28,9 +28,12 @@ export const ROWS: readonly Row[] = CLIENTS.flatMap((client) =>
 )
 
 /** Rows spend their time waiting for clients to come again. */
-export const ROWS_AT_ONCE = 8
+export const ROWS_AT_ONCE = 12
 
 const ROW_MS = 20_000
+
+/** Half a minute where the machine has nothing else to do. */
+export const TABLE_MS = 300_000
 
 export interface Ending {
   readonly executions: number
