@@ -3,7 +3,7 @@ import t from 'tap'
 import { isRight, play, type Row, ROWS, ROWS_AT_ONCE, TABLE_MS } from './clients/table.ts'
 
 t.setTimeout(TABLE_MS)
-t.test('before a bare @fastify/http-proxy nine rows in ten are wrong', async (t) => {
+t.test('before a bare @fastify/http-proxy nine rows in ten are wrong', { timeout: TABLE_MS }, async (t) => {
   const left = [...ROWS]
   const right: Row[] = []
   let repeated = 0
