@@ -9,12 +9,12 @@ const RULES = `
   - name: words-by-post
     match: { path: /words }
     fingerprint: { what: body.what }
-    inFlight: { answer: wait }
+    inFlight: { answer: attach }
   - name: words-by-get
     match: { methods: [GET], path: /words }
     owner: ip # an EventSource sends no headers of its application's
     fingerprint: { what: query.what }
-    inFlight: { answer: wait }
+    inFlight: { answer: attach }
 `
 
 /** Written for pages: it looks for a window to have timers and fetch, and for a document to be hidden. */
