@@ -4,6 +4,9 @@ import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { converse } from './apis/converse.ts'
 import { type Client, joined, QUESTION } from './client.ts'
 
+// Node 20 is old to it, and it says so.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
+
 const api = { api: converse, guard: { preset: 'bedrock-converse' } }
 
 const INPUT = { modelId: 'test', messages: [{ role: 'user' as const, content: [{ text: QUESTION }] }] }
