@@ -1,7 +1,10 @@
-// A plain API of server-sent events: numbered words, and an event that says it is done.
+// A plain API of server-sent events: words, numbered or not, and an event that says it is done.
 import { type Api, events, words as split } from '../api.ts'
 
-export const words: Api = {
-  reply: (_request, text) =>
-    events([...split(text).map((data, n) => ({ id: n + 1, data: JSON.stringify(data) })), { event: 'done', data: '""' }]),
+export function words(form: 'with ids' | 'without ids'): Api {
+  const numbered = (n: number): { id?: number } => (form === 'with ids' ? { id: n + 1 } : {})
+  return {
+    reply: (_request, text) =>
+      events([...split(text).map((data, n) => ({ ...numbered(n), data: JSON.stringify(data) })), { event: 'done', data: '""' }]),
+  }
 }
