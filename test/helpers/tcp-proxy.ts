@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** `hold`: nothing passes, either way (a black hole). `dropReplies`: requests pass, answers do not. */
-export type Fault = 'none' | 'hold' | 'dropReplies'
+/**
+ * `hold`: nothing passes, either way (a black hole). `dropReplies`: requests pass, answers do not.
+ * `cutInside`: of an HTTP answer half of the first bytes of its body pass, then the connection ends.
+ */
+export type Fault = 'none' | 'hold' | 'dropReplies' | 'cutInside'
 
 export class TcpProxy {
   fault: Fault = 'none'
@@ -22,7 +25,7 @@ export class TcpProxy {
         this.#onRequest?.()
         return this.fault !== 'hold'
       })
-      this.#pipe(target, client, () => this.fault === 'none')
+      this.#pipe(target, client, (data) => (this.fault === 'cutInside' ? endsBeforeBody(data, client) : this.fault === 'none'))
     })
   }
 
@@ -60,10 +63,10 @@ export class TcpProxy {
     await once(this.#server, 'close')
   }
 
-  #pipe(from: Socket, to: Socket, passes: () => boolean): void {
+  #pipe(from: Socket, to: Socket, passes: (data: Buffer) => boolean): void {
     this.#sockets.add(from)
-    from.on('data', (data) => {
-      if (!passes()) {
+    from.on('data', (data: Buffer) => {
+      if (to.writableEnded || !passes(data)) {
         this.dropped++
         return
       }
@@ -76,4 +79,12 @@ export class TcpProxy {
       to.destroy()
     })
   }
+}
+
+/** True: nothing of the body yet. False: its first half has been sent, and with it the connection ends. */
+function endsBeforeBody(data: Buffer, client: Socket): boolean {
+  const body = data.subarray(0, 5).equals(Buffer.from('HTTP/')) ? data.indexOf('\r\n\r\n') + 4 : 0
+  if (body === data.length) return true
+  client.end(data.subarray(0, body + Math.ceil((data.length - body) / 2)))
+  return false
 }
