@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Brings the servers that the tests start themselves, on free ports: redis-server. One that is missing is a failure, not a skip.
+# Brings the programs that the tests start themselves: redis-server (on free ports), and a Chromium for the page. One that is missing is
+# a failure, not a skip. CHROMIUM=/path/to/chrome names a browser that is not on the PATH.
 set -euo pipefail
 
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
+command -v "${CHROMIUM:-chromium}" >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   echo "The tests need ${missing[*]}. Please install it, for example:" >&2
-  echo "  sudo apt-get install ${missing[*]}    (macOS: brew install redis)" >&2
+  echo "  sudo apt-get install ${missing[*]}    (macOS: brew install redis; CHROMIUM=/path/to/chrome)" >&2
   exit 1
 fi
 
