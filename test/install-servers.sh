@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
-# Brings the programs that the tests start themselves: redis-server, or those that are named (the benchmarks ask for wrk too).
-# One that is missing is a failure, not a skip.
+# Brings the programs that the tests start themselves, or those that are named (the benchmarks ask for wrk too). One that is missing is a
+# failure, not a skip. CHROMIUM=/path/to/chrome names a browser that is not on the PATH.
 set -euo pipefail
 
+[ $# -gt 0 ] || set -- redis-server chromium
+
+found() {
+  [ "$1" = chromium ] || { command -v "$1" >/dev/null; return; }
+  command -v "${CHROMIUM:-chromium}" >/dev/null || command -v google-chrome >/dev/null
+}
+
 missing=()
-for program in "${@:-redis-server}"; do
-  command -v "$program" >/dev/null || missing+=("$program")
+for program in "$@"; do
+  found "$program" || missing+=("$program")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   echo "The tests need ${missing[*]}. Please install it, for example:" >&2
-  echo "  sudo apt-get install ${missing[*]}    (macOS: brew install redis)" >&2
+  echo "  sudo apt-get install ${missing[*]}    (macOS: brew install redis; CHROMIUM=/path/to/chrome)" >&2
   exit 1
 fi
 

@@ -1,10 +1,14 @@
 // `oncegate start`: the gateway, until SIGTERM or SIGINT.
+import { fileURLToPath } from 'node:url'
 import closeWithGrace from 'close-with-grace'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError, formatMistakes } from '../config/mistakes.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
 import { startDemoAgent } from './demo-agent.ts'
+
+/** The rules before the demo agent. */
+const DEMO_RULES = fileURLToPath(new URL('../../../config/examples/demo.yaml', import.meta.url))
 
 export interface StartOptions {
   readonly config?: string
@@ -17,10 +21,10 @@ export interface StartOptions {
 /** Resolves once the gateway listens, or with the exit code of a start that failed: 2 for a bad configuration. */
 export async function start(options: StartOptions): Promise<number | undefined> {
   const log = createLog()
-  const { overrides, demo } = await withUpstream(options)
+  const { file, overrides, demo } = await withUpstream(options)
   let config
   try {
-    const loaded = loadConfig({ ...(options.config === undefined ? {} : { file: options.config }), env: process.env, overrides })
+    const loaded = loadConfig({ file, env: process.env, overrides })
     config = loaded.config
     for (const warning of loaded.warnings) log.warn({ ...warning }, 'configuration')
   } catch (error) {
@@ -52,13 +56,13 @@ export async function start(options: StartOptions): Promise<number | undefined> 
   return undefined
 }
 
-/** Without an upstream the bundled demo agent stands in for one. */
+/** Without an upstream and a file the bundled demo agent stands in for one. */
 async function withUpstream(options: StartOptions) {
-  const { upstream = process.env.UPSTREAM || undefined, listen, admin, store, config } = options
+  const { upstream = process.env.UPSTREAM || undefined, listen, admin, store, config: file } = options
   const overrides = { listen, admin, store, upstream }
-  if (upstream !== undefined || config !== undefined) return { overrides, demo: undefined }
+  if (upstream !== undefined || file !== undefined) return { file, overrides, demo: undefined }
   const demo = await startDemoAgent({ host: '127.0.0.1', port: 0 })
-  return { overrides: { ...overrides, upstream: demo.url }, demo }
+  return { file: DEMO_RULES, overrides: { ...overrides, upstream: demo.url }, demo }
 }
 
 /** A store URL may hold a password. */

@@ -1,4 +1,5 @@
 // The demo backend does what README shows: it is slow, streams, and counts its executions.
+import OpenAI from 'openai'
 import t from 'tap'
 import { startDemoAgent } from '../../src/cli/demo-agent.ts'
 
@@ -32,6 +33,34 @@ t.test('generate streams tokens as events that end with [DONE]', async (t) => {
   t.equal(events.pop(), 'data: [DONE]')
   t.ok(events.length > 5)
   t.match(JSON.parse(events[0]?.slice('data: '.length) ?? ''), { execution: 1, index: 0, token: 'A ' })
+})
+
+t.test("chat completions are what OpenAI's SDK reads: word by word, and whole", async (t) => {
+  const { agent } = await started(t)
+  const client = new OpenAI({ baseURL: `${agent.url}/v1`, apiKey: 'demo', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: 'why?' }]
+  const ask = { model: 'any', messages, seconds: 0.05 }
+  const stream = await client.chat.completions.create({ ...ask, stream: true })
+  const words: string[] = []
+  const ends: unknown[] = []
+  for await (const { id, model, choices } of stream) {
+    t.match({ id, model }, { id: 'chatcmpl-1', model: 'any' })
+    words.push(choices[0]?.delta.content ?? '')
+    ends.push(choices[0]?.finish_reason)
+  }
+  t.match(words.join(''), /^You asked: “why\?” .* once\.$/)
+  t.same(ends, [...Array.from({ length: words.length - 1 }, () => null), 'stop'])
+  const whole = await client.chat.completions.create(ask)
+  t.match(whole, { id: 'chatcmpl-2', choices: [{ message: { role: 'assistant', content: words.join('') }, finish_reason: 'stop' }] })
+  t.match(await client.chat.completions.create({ ...ask, messages: [] }), { id: 'chatcmpl-3', object: 'chat.completion' })
+})
+
+t.test('the page is there, and not counted', async (t) => {
+  const { agent } = await started(t)
+  const response = await fetch(agent.url)
+  t.equal(response.headers.get('content-type'), 'text/html')
+  t.match(await response.text(), /^<!doctype html>[^]*<\/html>\n$/)
+  t.equal(agent.executions().total, 0)
 })
 
 t.test('a client that leaves does not stop the work', async (t) => {

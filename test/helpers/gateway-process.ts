@@ -38,15 +38,24 @@ export interface ProcessOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** `rules` and `top` are YAML; the rest of the configuration is filled in. It is killed when the test process ends. */
+/** `rules` and `top` are YAML; the rest of the configuration is filled in. */
 export async function gatewayProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'oncegate-config-'))
   const file = join(directory, 'oncegate.yaml')
   const { upstream, store, rules, top = '' } = options
   await writeFile(file, `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\nrules:\n${rules}\n`)
-  const child = spawn(process.execPath, [program, 'start', '--config', file], {
+  try {
+    return await startedProcess(['--config', file], options.env)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** `oncegate start` with these arguments, once it listens. It is killed when the test process ends. */
+export async function startedProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [program, 'start', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, ...env },
   })
   const ended = once(child, 'close').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }))
   const orphaned = (): void => void child.kill('SIGKILL')
@@ -74,7 +83,6 @@ export async function gatewayProcess(options: ProcessOptions): Promise<GatewayPr
     throw error
   } finally {
     failed.catch(() => undefined)
-    await rm(directory, { recursive: true, force: true })
   }
   return {
     url: String(line.listen),
