@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './observe/log.ts'
+import { requestLog } from './observe/request-log.ts'
 import { createAdminServer } from './admin/admin-server.ts'
 import type { Address, GatewayConfig } from './config/gateway-config.ts'
 import { compileRule } from './fingerprint/compile-rule.ts'
@@ -46,6 +47,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     verifyToken: config.jwt && createTokenVerifier(config.jwt),
     draining: () => draining,
     log,
+    logRequest: requestLog(log),
   }
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
   const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })

@@ -15,6 +15,7 @@ import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { headerLines, listHeader, passedOn } from '../model/headers.ts'
 import { type ErrorDialect, problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
+import type { RequestLine } from '../observe/request-log.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
 import { Exchange } from './exchange.ts'
@@ -40,6 +41,8 @@ export interface ProxyRoutes {
   /** True from SIGTERM on: no new work. */
   readonly draining: () => boolean
   readonly log: RequestLog
+  /** Called once for each request that was answered, or whose client left. */
+  readonly logRequest: (line: RequestLine) => void
 }
 
 export interface RequestLog {
@@ -48,14 +51,7 @@ export interface RequestLog {
 }
 
 /** What one request came to, for its log line. */
-interface Result {
-  readonly outcome: string
-  readonly status: number | undefined
-  /** Why a request that a rule fits was not guarded. */
-  readonly reason?: string
-  readonly rule?: string
-  readonly fingerprint?: string
-}
+type Result = Pick<RequestLine, 'outcome' | 'status' | 'reason' | 'rule' | 'fingerprint'>
 
 export interface Incoming {
   readonly raw: IncomingMessage
@@ -81,11 +77,9 @@ export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Prom
     else exchange.sendProblem(problem('internal-error', 'The gateway failed; its log says why. The same request may be sent again.'))
     return
   }
-  // The query and the headers stay out of the log: they carry keys and tokens.
-  proxy.log.info(
-    { method: raw.method, path: exchange.target.path, ...result, ms: Math.round((performance.now() - started) * 10) / 10 },
-    'request',
-  )
+  const { outcome, status, reason, rule, fingerprint } = result
+  const ms = Math.round((performance.now() - started) * 10) / 10
+  proxy.logRequest({ method: raw.method!, path: exchange.target.path, outcome, status, reason, rule, fingerprint, ms })
 }
 
 async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
