@@ -55,10 +55,19 @@ export function encodeList(values: readonly CanonicalValue[]): string {
 }
 
 /** Named texts that are canonical already; their order does not matter. */
-export function encodeNamed(parts: readonly (readonly [name: string, canonical: string])[]): string {
+export function encodeNamed(parts: Named): string {
   let text = `m${parts.length}:`
-  for (const [name, canonical] of parts.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) text += encodeString(name) + canonical
+  for (const [name, canonical] of sortedByName(parts)) text += encodeString(name) + canonical
   return text
+}
+
+type Named = readonly (readonly [name: string, canonical: string])[]
+
+function sortedByName(parts: Named): Named {
+  for (let n = 1; n < parts.length; n++) {
+    if (parts[n - 1]![0] > parts[n]![0]) return parts.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  }
+  return parts
 }
 
 /** A constant of the configuration, with its number by exact value as in a body. */

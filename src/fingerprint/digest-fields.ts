@@ -11,8 +11,8 @@ export interface Field {
   readonly value: CanonicalValue
   /** Whether members of the value may count as fields of their own. */
   readonly open: boolean
-  members?: readonly Field[]
-  keys?: readonly string[]
+  members?: readonly Field[] | undefined
+  keys?: readonly string[] | undefined
 }
 
 export interface FieldHashes {
@@ -20,6 +20,8 @@ export interface FieldHashes {
   readonly key: string
   /** This record's own key, see `issue`. */
   readonly recordKey: Buffer
+  /** Name and hash of each field so far. */
+  written: string
 }
 
 /** How many fields are told apart. */
@@ -55,25 +57,30 @@ function membersOf(field: Field, limit: number): readonly Field[] | undefined {
   const keys = sortedKeys(object)
   if (keys.length > limit || (keys.length === 0 && name !== '')) return undefined
   field.keys = keys
-  const members = keys.map((key) => ({ name: name + pointerStep(key), value: object[key]!, open: true }))
-  return members.some((member) => member.name.length > NAME_CHARS) ? undefined : members
+  const members: Field[] = []
+  for (const key of keys) {
+    const member = { name: name + pointerStep(key), value: object[key]!, open: true, members: undefined, keys: undefined }
+    if (member.name.length > NAME_CHARS) return undefined
+    members.push(member)
+  }
+  return members
 }
 
-/** The field's part of the digest's text; adds the hashes of the fields it is split into to `written`. */
-export function encodeField(field: Field, hashes: FieldHashes, written: string[]): string {
+/** The field's part of the digest's text; adds the hashes of the fields it is split into to `hashes.written`. */
+export function encodeField(field: Field, hashes: FieldHashes): string {
   const { members } = field
   if (members === undefined) {
     let text = encode(field.value)
     if (text.length > LONG_VALUE) text = `#${keyedHash(hashes.key, text)}`
     const name = field.name === '' ? 'body' : field.name
-    written.push(`${name.length}:${name}${shortHash(hashes.recordKey, name + text)}`)
+    hashes.written += `${name.length}:${name}${shortHash(hashes.recordKey, name + text)}`
     return text
   }
   const keys = Array.isArray(field.value) ? undefined : field.keys
   let text = keys === undefined ? arrayHead(members.length) : objectHead(members.length)
   for (let n = 0; n < members.length; n++) {
     if (keys !== undefined) text += encodeString(keys[n]!)
-    text += encodeField(members[n]!, hashes, written)
+    text += encodeField(members[n]!, hashes)
   }
   return text
 }

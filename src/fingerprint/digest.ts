@@ -10,7 +10,8 @@ import type { RequestContext } from './request-context.ts'
 import { compileBodyPath, compileSelector, wholeBody, type BodyNode, type CompiledSelector } from './select.ts'
 
 interface DigestItem {
-  readonly selector: CompiledSelector
+  /** Its selector, as the digest's text begins with it. */
+  readonly head: string
   readonly read: (context: RequestContext) => readonly Labelled[]
 }
 
@@ -24,6 +25,7 @@ export interface CompiledDigest {
 }
 
 const VERSION = 'd1:'
+const NO_FIELDS: readonly Labelled[] = []
 /** 192 bits. */
 const DIGEST_CHARS = 32
 
@@ -39,7 +41,7 @@ export function compileDigest(texts: readonly string[], ignore: readonly string[
     .map(compileSelector)
     .filter((each) => !isIgnored(each, ignoredTexts))
   if (selectors.length === 0) return undefined
-  const items = selectors.map((selector) => ({ selector, read: fieldReader(selector, ignoredNames) }))
+  const items = selectors.map((selector) => ({ head: encodeString(selector.text), read: fieldReader(selector, ignoredNames) }))
   const ignoredNodes = ignored.flatMap(({ selector }) =>
     selector.source === 'body' && selector.path !== undefined ? [compileBodyPath(selector.path)] : [],
   )
@@ -69,7 +71,9 @@ function fieldReader({ text, selector, select }: CompiledSelector, ignoredNames:
 }
 
 function queryFields(context: RequestContext, ignoredNames: ReadonlySet<string>): readonly Labelled[] {
-  const groups = sortedGroups(context.query()).filter(({ name }) => typeof name !== 'string' || !ignoredNames.has(name))
+  const query = context.query()
+  if (query.size === 0) return NO_FIELDS
+  const groups = sortedGroups(query).filter(({ name }) => typeof name !== 'string' || !ignoredNames.has(name))
   const fields = groups.map(({ name, values }): Labelled => {
     const shown = typeof name === 'string' ? `query.${name}` : 'query'
     return [encode(name), { name: shown, value: values, open: false }]
@@ -97,14 +101,17 @@ export function computeDigest(
       context.fields(),
       digest.ignoredNodes.flatMap((nodes) => nodes(context)),
     )
-  const items = digest.items.map(({ selector, read }) => ({ selector, fields: read(context) }))
-  splitFields(items.flatMap(({ fields }) => fields.map(([, field]) => field)))
-  const hashes = { key: keys.field, recordKey }
-  const written: string[] = []
+  const { items } = digest
+  const fieldsOf = items.map(({ read }) => read(context))
+  const roots: Field[] = []
+  for (const fields of fieldsOf) for (const [, field] of fields) roots.push(field)
+  splitFields(roots)
+  const hashes = { key: keys.field, recordKey, written: '' }
   let text = `m${VERSION}${items.length}:`
-  for (const { selector, fields } of items) {
-    text += `${encodeString(selector.text)}l${fields.length}:`
-    for (const [label, field] of fields) text += label + encodeField(field, hashes, written)
+  for (let n = 0; n < items.length; n++) {
+    const fields = fieldsOf[n]!
+    text += `${items[n]!.head}l${fields.length}:`
+    for (const [label, field] of fields) text += label + encodeField(field, hashes)
   }
-  return { digest: keyedHash(keys.digest, text).slice(0, DIGEST_CHARS), digestFields: written.join('') }
+  return { digest: keyedHash(keys.digest, text).slice(0, DIGEST_CHARS), digestFields: hashes.written }
 }

@@ -54,13 +54,14 @@ function derive(
   const tag = tagOf(owner, read.clientKey, keys)
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
   const { fingerprint, aliases, recordKey } = issueNames((parts) => encodeFact(rule, context.request, match, owner, parts), read, keys)
-  const digest = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
+  const { digest, digestFields } = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
   return {
     kind: 'guarded',
     operation: {
       fingerprint,
       aliases,
-      ...digest,
+      digest,
+      digestFields,
       owner: tag,
       firstTry: read.clientKey === undefined && isFirstTry(rule, context),
       clientKey: read.clientKey,

@@ -77,56 +77,51 @@ export function readPart(part: CompiledPart, context: RequestContext, watch?: Wa
   for (const source of part.sources) {
     const values = source.select(context)
     watch?.source(part.name, source, values)
-    const value =
-      values.length === 0
-        ? undefined
-        : part.name === KEY_PART
-          ? readKey(part, values, { context, selector: source.text, watch })
-          : readValues(part, values, context, watch)
-    if (value !== undefined) return { ...value, source: source.text }
+    if (values.length === 0) continue
+    const found = { values, source: source.text, context, watch }
+    const value = part.name === KEY_PART ? readKey(part, found) : readValues(part, found)
+    if (value !== undefined) return value
   }
   if (part.fallback !== undefined) return { canonical: part.fallback, sent: false }
   return part.optional ? { canonical: undefined, sent: false } : undefined
 }
 
+/** What one source says. */
+interface Found {
+  readonly values: readonly CanonicalValue[]
+  readonly source: string
+  readonly context: RequestContext
+  readonly watch: Watch | undefined
+}
+
 /** Undefined where the steps leave nothing: the next source may stand in. */
-function readValues(
-  part: CompiledPart,
-  values: readonly CanonicalValue[],
-  context: RequestContext,
-  watch: Watch | undefined,
-): PartValue | undefined {
+function readValues(part: CompiledPart, { values, source, context, watch }: Found): PartValue | undefined {
   const { steps } = part
   const counted = steps === undefined ? values : steps(values, context.request, watch)
-  return counted.length === 0 ? undefined : { canonical: encodeList(counted), sent: true, ...readNeighbours(part, values, context) }
+  if (counted.length === 0) return undefined
+  return { canonical: encodeList(counted), neighbours: readNeighbours(part, values, context), sent: true, clientKey: undefined, source }
 }
 
 function readNeighbours(
   { neighbours }: CompiledPart,
   values: readonly CanonicalValue[],
   { request }: RequestContext,
-): Pick<PartValue, 'neighbours'> {
-  return neighbours.length === 0 ? NO_NEIGHBOURS : { neighbours: neighbours.map((steps) => encodeList(steps(values, request))) }
+): readonly string[] | undefined {
+  return neighbours.length === 0 ? undefined : neighbours.map((steps) => encodeList(steps(values, request)))
 }
 
-const NO_NEIGHBOURS = {}
-
 /** The key is checked as it was sent; the steps then see it without the quotes of its header. */
-function readKey(
-  part: CompiledPart,
-  values: readonly CanonicalValue[],
-  { context, selector, watch }: { context: RequestContext; selector: string; watch: Watch | undefined },
-): PartValue | undefined {
+function readKey(part: CompiledPart, { values, source, context, watch }: Found): PartValue | undefined {
   const { steps } = part
-  const sent = readClientKey(values, selector)
+  const sent = readClientKey(values, source)
   // A header's quotes are spelling; a number stays apart from the text with its digits.
   const read = typeof values[0] === 'string' ? [sent] : values
-  if (steps === undefined) return { canonical: encodeList(read), sent: true, clientKey: sent }
-  const counted = steps(read, context.request, watch)
+  const counted = steps === undefined ? read : steps(read, context.request, watch)
   const [key] = counted
   if (key === undefined) return undefined
   // All spellings of one key are one key to the upstream too.
-  return { canonical: encodeList(counted), sent: true, clientKey: asText(key) ?? sent, ...readNeighbours(part, read, context) }
+  const clientKey = steps === undefined ? sent : (asText(key) ?? sent)
+  return { canonical: encodeList(counted), neighbours: readNeighbours(part, read, context), sent: true, clientKey, source }
 }
 
 export function missing(part: CompiledPart): Refusal {

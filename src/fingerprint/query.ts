@@ -12,6 +12,7 @@ export interface QueryGroup {
 export type Query = ReadonlyMap<string, QueryGroup>
 
 const NO_QUERY: Query = new Map()
+const NO_GROUPS: readonly QueryGroup[] = []
 
 /** Pairs as the URL standard reads forms: `&` between, the first `=` inside, `+` is a space, `a` and `a=` are the same. */
 export function parseQuery(query: string | undefined): Query {
@@ -35,7 +36,8 @@ export function queryValues(query: Query, name: string): readonly CanonicalValue
 }
 
 /** The groups without the order of different names. */
-export function sortedGroups(query: Query): QueryGroup[] {
+export function sortedGroups(query: Query): readonly QueryGroup[] {
+  if (query.size === 0) return NO_GROUPS
   return [...query].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, group]) => group)
 }
 
