@@ -5,9 +5,9 @@ import { RequestContext } from './request-context.ts'
 import type { RequestParts } from './request-parts.ts'
 
 /** The request, ready for rules that read fields of the body. */
-export async function withFields(request: RequestParts): Promise<RequestParts> {
+export function withFields(request: RequestParts): RequestParts | Promise<RequestParts> {
   const type = headerValue(request.headers, 'content-type')
   if (type === undefined || request.body.length === 0 || !/multipart/i.test(type)) return request
   if (new RequestContext(request, {}).kind !== 'multipart') return request
-  return { ...request, multipart: await readMultipart(request.body, type) }
+  return readMultipart(request.body, type).then((multipart) => ({ ...request, multipart }))
 }

@@ -13,28 +13,33 @@ const LAST_BYTES_MS = 5000
 
 export class ClientResponse implements ClientStream {
   readonly #response: ServerResponse
-  readonly #goneListeners: (() => void)[] = []
-  #gone = false
+  /** Undefined until somebody wants to know: most requests are answered before. */
+  #goneListeners: (() => void)[] | undefined
   /** Something of this answer has gone out already. */
   #begun = false
 
   constructor(response: ServerResponse) {
     this.#response = response
-    response.on('close', () => {
-      if (response.writableEnded) return
-      this.#gone = true
-      for (const listener of this.#goneListeners) listener()
-    })
     // A write to a client that has left fails; `close` tells of it.
-    response.on('error', () => {})
+    response.on('error', nothing)
   }
 
   get gone(): boolean {
-    return this.#gone || this.#response.destroyed
+    return this.#response.destroyed
   }
 
   onGone(listener: () => void): void {
+    if (this.#goneListeners === undefined) this.#goneListeners = this.#watchClose()
     this.#goneListeners.push(listener)
+  }
+
+  #watchClose(): (() => void)[] {
+    const listeners: (() => void)[] = []
+    this.#response.on('close', () => {
+      if (this.#response.writableEnded) return
+      for (const listener of listeners) listener()
+    })
+    return listeners
   }
 
   head(status: number, headers: HeaderList): void {
@@ -76,3 +81,5 @@ export class ClientResponse implements ClientStream {
     socket.destroySoon()
   }
 }
+
+function nothing(): void {}

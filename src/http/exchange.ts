@@ -25,6 +25,9 @@ export class Exchange {
   dialect: ErrorDialect = 'problem'
   /** The request's, where it was read: JSON-RPC answers are addressed by it. */
   body: Buffer | undefined
+  /** For the log: the rule that fits, and the record that decided. */
+  rule: string | undefined
+  fingerprint: string | undefined
   readonly #options: { readonly statusPath: string; readonly cors: Cors }
 
   constructor(raw: IncomingMessage, response: ServerResponse, options: { url: string; ip: string; statusPath: string; cors: Cors }) {
@@ -48,13 +51,15 @@ export class Exchange {
 
   /** The gateway's own answer, readable to pages of the configured origins. */
   send(status: number, headers: HeaderList, body: Buffer): void {
-    this.client.head(status, [...headers, ...this.ownHeaders()])
+    this.client.head(status, headers.concat(this.ownHeaders()))
     this.client.end(body.length > 0 && this.raw.method !== 'HEAD' ? body : undefined)
   }
 
   /** What every answer of the gateway's own carries. */
   ownHeaders(): HeaderList {
-    return [...this.#options.cors(this.raw.headers.origin), ...this.#closeIfUnread()]
+    const cors = this.#options.cors(this.raw.headers.origin)
+    // An answer before the body was read leaves the rest of it on the connection: it cannot be used again.
+    return this.raw.complete ? cors : [...cors, 'Connection', 'close']
   }
 
   sendProblem(problem: Problem, headers: HeaderList = []): number {
@@ -104,8 +109,9 @@ export class Exchange {
 
   #sendStored(stored: StoredResponse, replay: ReplayBody, headers: HeaderList): void {
     const { status } = stored.head
-    const length = status === 204 || status === 304 ? [] : ['Content-Length', String(replay.body.length)]
-    this.send(status, [...replay.headers, ...length, ...headers], replay.body)
+    const lines = replay.headers.concat(headers)
+    if (status !== 204 && status !== 304) lines.push('Content-Length', String(replay.body.length))
+    this.send(status, lines, replay.body)
   }
 
   #accepted(): string {
@@ -118,10 +124,5 @@ export class Exchange {
     const headers = ['Location', url, 'Preference-Applied', 'respond-async', 'Idempotency-Fingerprint', fingerprint]
     this.sendJson(202, { fingerprint, status: 'processing', status_url: url }, headers)
     return 202
-  }
-
-  /** An answer before the body was read leaves the rest of it on the connection: it cannot be used again. */
-  #closeIfUnread(): HeaderList {
-    return this.raw.complete ? [] : ['Connection', 'close']
   }
 }

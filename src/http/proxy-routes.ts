@@ -51,7 +51,7 @@ export interface RequestLog {
 }
 
 /** What one request came to, for its log line. */
-type Result = Pick<RequestLine, 'outcome' | 'status' | 'reason' | 'rule' | 'fingerprint'>
+type Result = Pick<RequestLine, 'outcome' | 'status' | 'reason'>
 
 export interface Incoming {
   readonly raw: IncomingMessage
@@ -77,17 +77,18 @@ export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Prom
     else exchange.sendProblem(problem('internal-error', 'The gateway failed; its log says why. The same request may be sent again.'))
     return
   }
-  const { outcome, status, reason, rule, fingerprint } = result
+  const { outcome, status, reason } = result
+  const { rule, fingerprint } = exchange
   const ms = Math.round((performance.now() - started) * 10) / 10
   proxy.logRequest({ method: raw.method!, path: exchange.target.path, outcome, status, reason, rule, fingerprint, ms })
 }
 
-async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
+function route(proxy: ProxyRoutes, exchange: Exchange): Result | Promise<Result> {
   const { path } = exchange.target
   // RFC 9112 3.2: without it nobody can say what the target is.
   if (exchange.raw.headers.host === undefined && exchange.raw.httpVersion !== '1.0')
     return refuse(exchange, problem('request-invalid', 'The request has no Host header.'), ['Connection', 'close'])
-  if (isStatusPath(proxy.statusPath, path)) return { outcome: 'status', status: await statusRoute(proxy, exchange) }
+  if (isStatusPath(proxy.statusPath, path)) return status(proxy, exchange)
   const match = proxy.routes(exchange.raw.method!, path)
   exchange.dialect = dialectOf(match)
   if (proxy.draining())
@@ -97,7 +98,7 @@ async function route(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
     ])
   switch (match.kind) {
     case 'unmatched':
-      return (await resumeByGet(proxy, exchange)) ?? pass(proxy, exchange, { upstream: proxy.upstream })
+      return resumeByGet(proxy, exchange) ?? pass(proxy, exchange, { upstream: proxy.upstream })
     case 'ambiguous':
       return refuse(exchange, problem('path-ambiguous', match.detail))
     case 'matched':
@@ -117,14 +118,19 @@ function dialectOf(match: RouteMatch): ErrorDialect {
 
 /**
  * Some clients that lose the stream of a POST come back with a GET that names the last event they saw. Where the gateway has given that
- * event its id, the upstream could not know it.
+ * event its id, the upstream could not know it. Undefined: no such request.
  */
-async function resumeByGet(proxy: ProxyRoutes, exchange: Exchange): Promise<Result | undefined> {
+function resumeByGet(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> | undefined {
   if (exchange.raw.method !== 'GET' || exchange.raw.headers['last-event-id'] === undefined) return undefined
   const keys = proxy.keys()
   const fingerprint = fingerprintOfEvent(exchange.lastEventId ?? '')
   if (keys === undefined || fingerprint === undefined || !isIssued(fingerprint, keys)) return undefined
-  return { outcome: 'resumed', status: await resumeStream(proxy, exchange, fingerprint, keys), fingerprint }
+  exchange.fingerprint = fingerprint
+  return resumeStream(proxy, exchange, fingerprint, keys).then((status) => ({ outcome: 'resumed', status }))
+}
+
+async function status(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
+  return { outcome: 'status', status: await statusRoute(proxy, exchange) }
 }
 
 /** The rule is chosen by what the request says. */
@@ -148,30 +154,27 @@ async function choose(proxy: ProxyRoutes, exchange: Exchange, options: readonly 
   }
 }
 
-async function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: RequestParts): Promise<Result> {
+function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: RequestParts): Promise<Result> {
   const { config } = match.rule
   exchange.dialect = config.errors
-  const result =
-    config.mode === 'off'
-      ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
-      : enforce(proxy, exchange, match, read)
-  return { ...(await result), rule: config.name }
+  exchange.rule = config.name
+  return config.mode === 'off'
+    ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
+    : enforce(proxy, exchange, match, read)
 }
 
 /** The request with its body, up to the limit; or what came of it. */
-async function readRequest(
-  exchange: Exchange,
-  { maxBody, readsBody }: { maxBody: number; readsBody: boolean },
-): Promise<RequestParts | Result> {
-  const reading = await readBody(exchange.raw, maxBody, { begin: () => exchange.continueReading() })
-  if (reading.kind === 'too-large') return refuseTooLarge(exchange, maxBody)
-  if (reading.kind === 'read') {
-    exchange.body = reading.body
-    const request = requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
-    return readsBody ? withFields(request) : request
-  }
-  exchange.client.break()
-  return { outcome: 'client-gone', status: undefined }
+function readRequest(exchange: Exchange, { maxBody, readsBody }: { maxBody: number; readsBody: boolean }): Promise<RequestParts | Result> {
+  return readBody(exchange.raw, maxBody, { begin: () => exchange.continueReading() }).then((reading) => {
+    if (reading.kind === 'too-large') return refuseTooLarge(exchange, maxBody)
+    if (reading.kind === 'read') {
+      exchange.body = reading.body
+      const request = requestParts(exchange, passedOn(exchange.raw.rawHeaders), reading.body)
+      return readsBody ? withFields(request) : request
+    }
+    exchange.client.break()
+    return { outcome: 'client-gone', status: undefined }
+  })
 }
 
 function refuseTooLarge(exchange: Exchange, maxBody: number): Result {
@@ -225,27 +228,24 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
     match.rule.outcome,
     exchange.client,
   )
-  return { ...(await answer(proxy, exchange, match, { answer: decided, body })), fingerprint }
+  exchange.fingerprint = fingerprint
+  return answer(proxy, exchange, match, { answer: decided, body })
 }
 
-async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, decided: { answer: Answer; body: Buffer }): Promise<Result> {
+function answer(
+  proxy: ProxyRoutes,
+  exchange: Exchange,
+  match: Matched,
+  decided: { answer: Answer; body: Buffer },
+): Result | Promise<Result> {
   const made = decided.answer
   switch (made.kind) {
     case 'problem':
       return refuse(exchange, made.problem, made.headers)
     case 'replay':
-      if (match.rule.config.protocol === 'jsonrpc') await exchange.sendAddressedReplay(made.response, made.headers)
-      else await exchange.sendReplay(made.response, made.headers)
-      return { outcome: 'replayed', status: made.response.head.status }
-    case 'follow': {
-      const ended = await sendFollow(exchange, made, {
-        live: proxy.gate.live,
-        rule: match.rule.config,
-        requester: match.rule.config.protocol === 'jsonrpc' ? requesterOf(decided.body) : undefined,
-      })
-      const outcome = made.answer.live === undefined ? 'replayed' : 'attached'
-      return { outcome: ended === 'whole' ? outcome : ended === 'gone' ? 'client-gone' : 'broken', status: made.answer.head.status }
-    }
+      return sendReplay(exchange, match, made)
+    case 'follow':
+      return follow(proxy, exchange, match, { followed: made, body: decided.body })
     case 'accepted':
       return { outcome: 'accepted', status: exchange.sendAccepted(made.fingerprint) }
     case 'streamed':
@@ -253,6 +253,27 @@ async function answer(proxy: ProxyRoutes, exchange: Exchange, match: Matched, de
     case 'unguarded':
       return pass(proxy, exchange, { upstream: match.rule.config.upstream, body: decided.body, mark: ['Idempotency-Unguarded', 'true'] })
   }
+}
+
+async function sendReplay(exchange: Exchange, match: Matched, made: Extract<Answer, { kind: 'replay' }>): Promise<Result> {
+  if (match.rule.config.protocol === 'jsonrpc') await exchange.sendAddressedReplay(made.response, made.headers)
+  else await exchange.sendReplay(made.response, made.headers)
+  return { outcome: 'replayed', status: made.response.head.status }
+}
+
+async function follow(
+  proxy: ProxyRoutes,
+  exchange: Exchange,
+  match: Matched,
+  { followed, body }: { followed: Extract<Answer, { kind: 'follow' }>; body: Buffer },
+): Promise<Result> {
+  const ended = await sendFollow(exchange, followed, {
+    live: proxy.gate.live,
+    rule: match.rule.config,
+    requester: match.rule.config.protocol === 'jsonrpc' ? requesterOf(body) : undefined,
+  })
+  const outcome = followed.answer.live === undefined ? 'replayed' : 'attached'
+  return { outcome: ended === 'whole' ? outcome : ended === 'gone' ? 'client-gone' : 'broken', status: followed.answer.head.status }
 }
 
 async function pass(

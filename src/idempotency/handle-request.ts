@@ -23,7 +23,7 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
   const holdMs = holdTime(request)
   try {
     const acquire = (onCompleted: AcquireRequest['onCompleted']) =>
-      persist(() => gate.store.acquire({ ...acquireRequest(request, executionId), onCompleted }), gate.storeTimeout)
+      persist(() => gate.store.acquire(acquireRequest(request, executionId, onCompleted)), gate.storeTimeout)
     let claim: Joined = await acquire(request.operation.firstTry ? 'execute' : 'replay')
     const held = claim.kind === 'in_flight' && holdMs > 0 && !request.respondAsync
     if (claim.kind === 'in_flight' && held) {
@@ -67,7 +67,7 @@ interface Turn {
   readonly client: ClientStream
 }
 
-async function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn: Turn): Promise<Answer> {
+function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn: Turn): Answer | Promise<Answer> {
   switch (claim.kind) {
     case 'acquired':
       return start(gate, request, claim, turn)
@@ -89,7 +89,8 @@ async function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn
 
 /** In the background where the client prefers that: the execution then belongs to nobody who could leave. */
 function start(gate: Gate, request: GuardedRequest, claim: Extract<Claim, { kind: 'acquired' }>, turn: Turn): Answer | Promise<Answer> {
-  const grant = { ...claim, executionId: turn.executionId }
+  const { fingerprint, attempt } = claim
+  const grant = { fingerprint, attempt, executionId: turn.executionId }
   if (!request.respondAsync) return execute(gate, request, grant, turn.outcome, request.streamTo?.(grant) ?? turn.client)
   execute(gate, request, grant, turn.outcome, NOBODY).catch((error: unknown) =>
     gate.log.error({ err: error, fingerprint: claim.fingerprint }, 'an execution in the background failed'),
@@ -102,10 +103,14 @@ function nameOf(claim: Joined): string {
   return claim.kind === 'joined' ? claim.answer.fingerprint : claim.record.fingerprint
 }
 
-function acquireRequest({ rule, operation }: GuardedRequest, executionId: string) {
+function acquireRequest(
+  { rule, operation }: GuardedRequest,
+  executionId: string,
+  onCompleted: AcquireRequest['onCompleted'],
+): AcquireRequest {
   return {
     fingerprint: operation.fingerprint,
-    ...(operation.aliases === undefined ? {} : { aliases: operation.aliases }),
+    aliases: operation.aliases,
     executionId,
     rule: rule.name,
     owner: operation.owner,
@@ -115,6 +120,7 @@ function acquireRequest({ rule, operation }: GuardedRequest, executionId: string
     ttlMs: rule.ttl,
     onFailed: rule.onFailed,
     onUnknown: rule.onUnknown,
+    onCompleted,
   }
 }
 

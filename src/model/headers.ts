@@ -70,7 +70,7 @@ export function headerLines(headers: HeaderList, name: string): string[] {
 export function listHeader(headers: HeaderList, name: string): string | undefined {
   let joined: string | undefined
   for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i]!.toLowerCase() !== name) continue
+    if (headers[i]!.length !== name.length || headers[i]!.toLowerCase() !== name) continue
     joined = joined === undefined ? headers[i + 1]! : `${joined}, ${headers[i + 1]!}`
   }
   return joined
