@@ -1,13 +1,13 @@
 // The one place that knows the Redis driver: a connection that comes back by itself, and never holds a call.
-import { Command, Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import type { StoreOptions } from '../store-options.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Script } from './script.ts'
+import { ScriptCall, writeCommand, type Reply } from './script-call.ts'
+
+export type { Reply }
 
 const LONGEST_PAUSE_MS = 500
-
-/** What a script answers: Redis strings as bytes, arrays, and nil. */
-export type Reply = Buffer | null | readonly Reply[]
 
 export class RedisConnection {
   readonly #client: Redis
@@ -70,13 +70,15 @@ export class RedisConnection {
    */
   script(verb: string, script: Script, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<Reply> {
     const endsAt = performance.now() + this.#timeoutMs
-    const sent = this.#send('evalsha', [script.sha, keys.length, ...keys, ...args]).catch((error: unknown) => {
-      // After the deadline the caller has been refused: what is sent now would be a claim of nobody's.
-      const forgotten = error instanceof Error && error.message.startsWith('NOSCRIPT')
-      if (!forgotten || performance.now() > endsAt) return withoutArguments(error)
-      return this.#send('eval', [script.source, keys.length, ...keys, ...args]).catch(withoutArguments)
+    const answered = new Promise<Reply>((resolve, reject) => {
+      const again = (error: Error): void => {
+        // After the deadline the caller has been refused: what is sent now would be a claim of nobody's.
+        if (!error.message.startsWith('NOSCRIPT') || performance.now() > endsAt) reject(error)
+        else this.#send(new ScriptCall('eval', writeCommand(['eval', script.source], keys, args), { resolve, reject }))
+      }
+      this.#send(new ScriptCall('evalsha', writeCommand(['evalsha', script.sha], keys, args), { resolve, reject: again }))
     })
-    return withDeadline(verb, this.#timeoutMs, sent)
+    return withDeadline(verb, this.#timeoutMs, answered)
   }
 
   /** Gives the connection up and takes another. */
@@ -88,10 +90,9 @@ export class RedisConnection {
     this.#client.disconnect()
   }
 
-  /** These scripts answer with strings and lists, as bytes. */
-  #send(name: string, args: (string | number | Buffer)[]): Promise<Reply> {
+  #send(call: ScriptCall): void {
     this.#gather()
-    return this.#client.sendCommand(new Command(name, args, { replyEncoding: null })) as Promise<Reply>
+    void this.#client.sendCommand(call.asCommand())
   }
 
   /** What one turn of the event loop sends goes out in one write: under load that is one system call for many requests. */
