@@ -96,7 +96,7 @@ export class RedisStore implements Store {
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
     const reply = await this.#connection.script('read', readScript, recordKeys(fingerprint), [])
-    return reply === null ? undefined : readRecord(fingerprint, reply).view
+    return reply === null ? undefined : readRecord(fingerprint, reply)
   }
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {

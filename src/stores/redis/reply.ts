@@ -29,23 +29,16 @@ export function writeAnswerHead(head: AnswerHead): string {
 }
 
 export function readClaim(reply: Reply, request: AcquireRequest): Claim {
-  const [word, second, third, fourth, body, sixth] = list(reply)
-  const kind = text(word)
-  const fingerprint = nameAt(request, Number(text(kind === 'acquired' ? fourth : sixth)))
+  if (reply instanceof Buffer) return readGrant(reply, request)
+  const [decided, clock, fields, body] = list(reply)
+  const [kind, name] = text(decided).split(' ')
   switch (kind) {
-    case 'acquired':
-      return {
-        kind,
-        fingerprint,
-        attempt: Number(text(second)),
-        after: oneOf(text(third), ['none', 'failed', 'unknown', 'completed'] satisfies Granted['after'][]),
-      }
     case 'in_flight':
     case 'completed':
     case 'failed':
     case 'unknown':
     case 'key_reused': {
-      const { view, digestFields } = readRecord(fingerprint, reply, request)
+      const { view, digestFields } = readFields(nameAt(request, Number(name)), { clock, fields, asked: request })
       return refusalClaim(kind, { view, digestFields, body: bodyOf(view.response, body) })
     }
     default:
@@ -53,23 +46,48 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
   }
 }
 
+function readGrant(reply: Buffer, request: AcquireRequest): Claim {
+  const [kind, name, attempt, after = ''] = text(reply).split(' ')
+  if (kind !== 'acquired') throw new TypeError(`acquire answered ${kind}`)
+  return {
+    kind,
+    fingerprint: nameAt(request, Number(name)),
+    attempt: Number(attempt),
+    after: oneOf(after, ['none', 'failed', 'unknown', 'completed'] satisfies Granted['after'][]),
+  }
+}
+
 /** The names in the order of the script's KEYS, from 1. */
-function nameAt({ fingerprint, aliases = [] }: AcquireRequest, place: number): string {
-  const name = [fingerprint, ...aliases][place - 1]
+function nameAt({ fingerprint, aliases }: AcquireRequest, place: number): string {
+  const name = place === 1 ? fingerprint : aliases?.[place - 2]
   if (name === undefined) throw new TypeError(`acquire answered for name ${place}`)
   return name
 }
 
+export function readRecord(fingerprint: string, reply: Reply): RecordView {
+  const [clock, fields] = list(reply)
+  return readFields(fingerprint, { clock, fields }).view
+}
+
+const STATUSES: readonly RecordStatus[] = ['processing', 'completed', 'failed', 'unknown']
+const NOBODY: About = { rule: '', owner: '', digestFields: '' }
+/** How a script writes a word that is not there. */
+const ABSENT = '-'
+
 /** Fields that are absent have never changed since the record was made. `asked` stands in where the record was evicted. */
-export function readRecord(fingerprint: string, reply: Reply, asked?: About): { view: RecordView; digestFields: string } {
-  const [, now, left, fields] = list(reply)
-  const [kept, execution, aboutText, created, expires, started, updated, attempt, duplicates, head] = list(fields)
-  const readAt = Number(text(now))
+function readFields(
+  fingerprint: string,
+  { clock, fields, asked = NOBODY }: { clock: Reply | undefined; fields: Reply | undefined; asked?: About },
+): { view: RecordView; digestFields: string } {
+  const [now, left] = text(clock).split(' ')
+  const [words, aboutText, head] = list(fields)
+  const [kept = '', execution = '', created, expires, started, updated, attempt, duplicates] = text(words).split(' ')
+  const readAt = Number(now)
   // Below zero when there is no lease.
-  const lease = Number(text(left))
-  const status = kept === null ? 'processing' : oneOf(text(kept), ['processing', 'completed', 'failed', 'unknown'] satisfies RecordStatus[])
+  const lease = Number(left)
+  const status = kept === ABSENT ? 'processing' : oneOf(kept, STATUSES)
   const lapsed = status === 'processing' && lease < 0
-  const about = aboutText instanceof Buffer ? readAbout(aboutText) : (asked ?? { rule: '', owner: '', digestFields: '' })
+  const about = aboutText instanceof Buffer ? readAbout(aboutText) : asked
   const createdAt = numberOr(created, readAt)
   const startedAt = numberOr(started, createdAt)
   const view: RecordView = {
@@ -78,12 +96,12 @@ export function readRecord(fingerprint: string, reply: Reply, asked?: About): { 
     owner: about.owner,
     status: lapsed ? 'unknown' : status,
     attempt: numberOr(attempt, 1),
-    executionId: text(execution),
+    executionId: execution,
     duplicates: numberOr(duplicates, 0),
     createdAt,
     startedAt,
     updatedAt: numberOr(updated, startedAt),
-    expiresAt: text(expires) === 'forever' ? undefined : numberOr(expires, readAt + lease),
+    expiresAt: expires === 'forever' ? undefined : numberOr(expires, readAt + lease),
     readAt,
     leaseLeft: status === 'processing' && !lapsed ? lease : 0,
     response: head instanceof Buffer ? readHead(head) : undefined,
@@ -92,8 +110,8 @@ export function readRecord(fingerprint: string, reply: Reply, asked?: About): { 
 }
 
 export function readStored(reply: Reply): KeptResponse | undefined {
-  const [, , , fields, body] = list(reply)
-  const head = list(fields)[9]
+  const [, fields, body] = list(reply)
+  const head = list(fields)[2]
   if (!(head instanceof Buffer)) return undefined
   const response = readHead(head)
   return { head: response, body: bodyOf(response, body) }
@@ -118,7 +136,7 @@ export function readLogReading(fingerprint: string, reply: Reply): LogReading {
       if (!(second instanceof Buffer)) throw new TypeError('read-log answered without a head')
       return { kind: 'closed', head: readHead(second), bytes: bytes(third) }
     case 'gone':
-      return { kind: 'gone', record: second === undefined ? undefined : readRecord(fingerprint, reply).view }
+      return { kind: 'gone', record: second === undefined ? undefined : readFields(fingerprint, { clock: second, fields: third }).view }
     default:
       throw new TypeError(`read-log answered ${text(word)}`)
   }
@@ -154,8 +172,8 @@ function isList(reply: Reply | undefined): reply is readonly Reply[] {
   return Array.isArray(reply)
 }
 
-function numberOr(reply: Reply | undefined, absent: number): number {
-  return reply instanceof Buffer ? Number(reply.toString()) : absent
+function numberOr(word: string | undefined, absent: number): number {
+  return word === undefined || word === ABSENT ? absent : Number(word)
 }
 
 export function text(reply: Reply | undefined): string {

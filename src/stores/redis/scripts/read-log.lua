@@ -4,20 +4,26 @@
 -- ARGV  1 execution  2 offset  3 at most so many bytes
 -- Returns  {'open', lease left in ms, head or nil, bytes}
 --          {'closed', head, bytes}
---          {'gone'} | {'gone', now, lease left in ms, {fields}}
+--          {'gone'} | {'gone', '<now> <lease left in ms>', {fields}}
 --
 -- Closes the race between reading the record and reading its log, which may be another execution's by then. A log that
 -- was evicted is gone: what is left is never given for the whole.
 local record, lease, log = KEYS[1], KEYS[2], KEYS[3]
 local offset, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 
--- The order is reply.ts's.
-local fields = redis.call('HMGET', record, 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
-  'updatedAt', 'attempt', 'duplicates', 'head', 'logHead', 'logBytes')
+local fields = redis.call('HMGET', record, 'status', 'execution', 'createdAt', 'expiresAt', 'startedAt', 'updatedAt', 'attempt',
+  'duplicates', 'about', 'head', 'logHead', 'logBytes')
 local status, head, open, log_bytes = fields[1], fields[10], fields[11], fields[12]
 local left = redis.call('PTTL', lease)
 
 local function digits(number) return string.format('%.0f', number) end
+
+-- As reply.ts reads them: what is words in one text, '-' where absent, which takes less time than a list; then about and head.
+local function packed(fields)
+  local words = {}
+  for n = 1, 8 do words[n] = fields[n] or '-' end
+  return { table.concat(words, ' '), fields[9] or false, fields[10] or false }
+end
 
 local function gone()
   if not status then
@@ -26,7 +32,7 @@ local function gone()
     fields = { false, holder }
   end
   local time = redis.call('TIME')
-  return { 'gone', digits(time[1] * 1000 + math.floor(time[2] / 1000)), digits(left), fields }
+  return { 'gone', digits(time[1] * 1000 + math.floor(time[2] / 1000)) .. ' ' .. digits(left), packed(fields) }
 end
 
 local function bytes() return redis.call('GETRANGE', log, ARGV[2], digits(offset + most - 1)) end

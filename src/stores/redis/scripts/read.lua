@@ -2,13 +2,20 @@
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: a large body)
 -- ARGV  1 'body' where the body is wanted, too
--- Returns  nil | {'record', now, lease left in ms, {fields}, body or nil}
+-- Returns  nil | {'<now> <lease left in ms>', {fields}, body or nil}
 --
 -- Closes the race between reading the record and reading its lease: a record settled in between would look lapsed.
 -- A claim whose record was evicted still runs while its lease lives, as acquire says: nobody may think it settled.
--- The order is reply.ts's.
-local fields = redis.call('HMGET', KEYS[1], 'status', 'execution', 'about', 'createdAt', 'expiresAt', 'startedAt',
-  'updatedAt', 'attempt', 'duplicates', 'head', 'logBytes')
+
+-- As reply.ts reads them: what is words in one text, '-' where absent, which takes less time than a list; then about and head.
+local function packed(fields)
+  local words = {}
+  for n = 1, 8 do words[n] = fields[n] or '-' end
+  return { table.concat(words, ' '), fields[9] or false, fields[10] or false }
+end
+
+local fields = redis.call('HMGET', KEYS[1], 'status', 'execution', 'createdAt', 'expiresAt', 'startedAt', 'updatedAt', 'attempt',
+  'duplicates', 'about', 'head', 'logBytes')
 local log_bytes = fields[11]
 if not fields[1] then
   local holder = redis.call('GET', KEYS[2])
@@ -22,4 +29,4 @@ end
 local body = ARGV[1] == 'body' and not log_bytes and redis.call('HGET', KEYS[1], 'body')
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-return { 'record', string.format('%.0f', now), string.format('%.0f', redis.call('PTTL', KEYS[2])), fields, body }
+return { string.format('%.0f %.0f', now, redis.call('PTTL', KEYS[2])), packed(fields), body }

@@ -39,18 +39,23 @@ elseif logged > 0 and not in_log then
   body = redis.call('GET', log) .. body
 end
 
-redis.call('HSET', record, 'status', to, 'updatedAt', string.format('%.0f', now), 'expiresAt', expires)
 -- What was appended, and what an unknown outcome may have come with.
 if open or status == 'unknown' then
   redis.call('HDEL', record, 'head', 'body', 'logHead', 'logBytes')
   if not in_log then redis.call('DEL', log) end
 end
+local updated = string.format('%.0f', now)
+local function write(...)
+  redis.call('HSET', record, 'status', to, 'updatedAt', updated, 'expiresAt', expires, ...)
+end
 if in_log then
   redis.call(logged > 0 and 'APPEND' or 'SET', log, body)
-  redis.call('HSET', record, 'head', head, 'logBytes', string.format('%.0f', logged + #body))
+  write('head', head, 'logBytes', string.format('%.0f', logged + #body))
   expire(log)
 elseif head ~= '' then
-  redis.call('HSET', record, 'head', head, 'body', body)
+  write('head', head, 'body', body)
+else
+  write()
 end
 expire(record)
 -- The record's execution is the only one that can hold its lease.
