@@ -138,6 +138,25 @@ t.test('a full disk is the store being out of reach, not the end of the process'
   t.equal(await peer.ask({ verb: 'fill', log: true }), 'StoreUnavailable')
 })
 
+t.test('a new generation takes the body of the earlier one from the disk', async (t) => {
+  const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
+  const path = await directory(t)
+  const store = await openStore(`lmdb:${path}`, options)
+  const environment = openEnvironment(path)
+  const first = acquireOf(newFingerprint())
+  await store.acquire(first)
+  await store.settle(settleOf(first, 'completed', { response: responseOf('one') }))
+  const second = { ...acquireOf(first.fingerprint), onCompleted: 'execute' as const }
+  await store.acquire(second)
+  environment.refresh()
+  t.equal(environment.bodies.getKeysCount(), 0)
+  await store.settle(settleOf(second, 'completed', { response: responseOf('two') }))
+  environment.refresh()
+  t.equal(environment.bodies.getKeysCount(), 1)
+  t.equal((await store.readResponse(first.fingerprint))?.body?.toString(), 'two')
+  await store.close()
+})
+
 t.test('expired records leave the disk: record, body and index', async (t) => {
   const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
   const { sweep } = await import('../../src/stores/lmdb/expiry.ts')
@@ -153,12 +172,12 @@ t.test('expired records leave the disk: record, body and index', async (t) => {
   const later = Date.now() + 600_000
   while (await sweep(environment, later));
   environment.refresh()
-  t.same([...environment.records.getKeys()], [renewed.fingerprint], 'only the living one is left')
+  t.same(environment.records.fingerprints(), [renewed.fingerprint], 'only the living one is left')
   t.equal(environment.bodies.getKeysCount(), 0)
   t.equal(environment.expiry.getKeysCount(), 1, 'indexed anew at its later end')
   while (await sweep(environment, later + 3_600_000));
   environment.refresh()
-  t.equal(environment.records.getKeysCount() + environment.expiry.getKeysCount(), 0)
+  t.equal(environment.records.fingerprints().length + environment.expiry.getKeysCount(), 0)
   await store.close()
 })
 
@@ -223,5 +242,5 @@ t.test('the pieces of logs leave the disk in batches, and never those of an answ
 
   await swept(Date.now() + 7_200_000)
   await swept(Date.now() + 7_200_000)
-  t.equal(environment.records.getKeysCount() + environment.pieces.getKeysCount() + environment.expiry.getKeysCount(), 0)
+  t.equal(environment.records.fingerprints().length + environment.pieces.getKeysCount() + environment.expiry.getKeysCount(), 0)
 })

@@ -1,4 +1,4 @@
-// Where the body of an answer is kept: whole by its fingerprint where it is small, else in pieces.
+// Where the body of an answer is kept: whole where it is small, else in pieces; both under the execution that it is of.
 import { INLINE_BYTES } from '../store.ts'
 import type { SettleRequest } from '../store.ts'
 import type { KeptRecord } from '../transitions.ts'
@@ -10,43 +10,48 @@ const NO_BODY = Buffer.alloc(0)
 
 /** Inside a transaction: the body of a record that was settled just now, from the log and what came after it. */
 export function keepBody(environment: Environment, before: LmdbRecord, settled: LmdbRecord, request: SettleRequest): void {
-  const { fingerprint, executionId, response, logged = 0 } = request
+  const { executionId, response, logged = 0 } = request
   const { bodies } = environment
   const rest = settled.head?.bodyStored === true && response !== undefined ? response.body : NO_BODY
   if (isLarge(settled)) {
     // Pieces of an answer that is not kept may still be there, waiting for the sweep.
     if (logged === 0 && (before.log !== undefined || before.status === 'unknown')) clearPieces(environment, executionId)
     writePieces(environment, executionId, logged, rest)
-    inTransaction(bodies.remove(fingerprint))
+    if (hasInlineBody(before)) inTransaction(bodies.remove(executionId))
     return
   }
   const fromLog = settled.head?.bodyStored === true && logged > 0
   const body = fromLog ? Buffer.concat([readPieces(environment, executionId, 0, logged), rest]) : rest
-  if (body.length > 0) inTransaction(bodies.put(fingerprint, body))
-  else inTransaction(bodies.remove(fingerprint))
+  if (body.length > 0) inTransaction(bodies.put(executionId, body))
+  else if (hasInlineBody(before)) inTransaction(bodies.remove(executionId))
   if (hasPieces(before)) dropPieces(environment, executionId)
 }
 
 /** The stored body where it comes with the claim. */
-export function inlineBody({ bodies }: Environment, fingerprint: string, record: KeptRecord): Buffer | undefined {
-  return isLarge(record) ? undefined : (bodies.getBinary(fingerprint) ?? NO_BODY)
+export function inlineBody({ bodies }: Environment, record: KeptRecord): Buffer | undefined {
+  return isLarge(record) ? undefined : (bodies.getBinary(record.executionId) ?? NO_BODY)
 }
 
 /** Bytes of the body or of the log, from the offset on. */
 export function readBytes(
   environment: Environment,
   record: KeptRecord,
-  { fingerprint, offset, maxBytes }: { fingerprint: string; offset: number; maxBytes: number },
+  { offset, maxBytes }: { offset: number; maxBytes: number },
 ): Buffer {
-  const body = record.status === 'processing' ? undefined : inlineBody(environment, fingerprint, record)
+  const body = record.status === 'processing' ? undefined : inlineBody(environment, record)
   return body?.subarray(offset, offset + maxBytes) ?? readPieces(environment, record.executionId, offset, maxBytes)
 }
 
 /** Inside a transaction: the record's execution is over, or begins anew where `by` is the same. */
-export function dropLog(environment: Environment, record: KeptRecord, by?: string): void {
+export function dropAnswer(environment: Environment, record: KeptRecord, by?: string): void {
+  if (hasInlineBody(record)) inTransaction(environment.bodies.remove(record.executionId))
   if (!hasPieces(record)) return
   if (record.executionId === by) clearPieces(environment, by)
   else dropPieces(environment, record.executionId)
+}
+
+function hasInlineBody(record: KeptRecord): boolean {
+  return record.head !== undefined && !isLarge(record)
 }
 
 function hasPieces(record: KeptRecord): boolean {

@@ -3,15 +3,16 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import { open } from 'lmdb'
-import type { KeptRecord } from '../transitions.ts'
+import { RecordTable, type RecordList } from './record-table.ts'
 
-/** `indexedAt`: where the expiry index names this record; 0: nowhere. */
-export interface LmdbRecord extends KeptRecord {
-  readonly indexedAt: number
-}
+export type { LmdbRecord } from './record-table.ts'
 
 export interface Environment {
-  readonly records: Database<LmdbRecord, string>
+  readonly records: RecordTable
+  /**
+   * Execution → the body of its answer. Executions are named by time, so that those of one commit lie side by side; by their
+   * fingerprints each would have a page of its own to write.
+   */
   readonly bodies: Database<Buffer, string>
   /** [execution, offset] → the bytes from there on. */
   readonly pieces: Database<Buffer, [string, number]>
@@ -40,7 +41,7 @@ export function openEnvironment(directory: string): Environment {
     eventTurnBatching: false,
   })
   return {
-    records: root.openDB<LmdbRecord, string>('records', { encoding: 'msgpack' }),
+    records: new RecordTable(root.openDB<RecordList, string>('records', { encoding: 'msgpack' })),
     bodies: root.openDB<Buffer, string>('bodies', { encoding: 'binary' }),
     pieces: root.openDB<Buffer, [string, number]>('pieces', { encoding: 'binary' }),
     expiry: root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' }),

@@ -1,5 +1,5 @@
 // Finds expired records by time and removes them in small batches, and the pieces of dropped logs with them.
-import { dropLog } from './bodies.ts'
+import { dropAnswer } from './bodies.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction } from './environment.ts'
 import { AT_ONCE, removePieces } from './pieces.ts'
@@ -43,14 +43,13 @@ function dropped(environment: Environment, executionId: string, most: number): n
 }
 
 function look(environment: Environment, at: number, fingerprint: string, now: number): number {
-  const { records, bodies, expiry } = environment
+  const { records, expiry } = environment
   inTransaction(expiry.remove([at, fingerprint]))
   const record = records.get(fingerprint)
   if (record === undefined) return 1
   if (record.expiresAt <= now) {
     inTransaction(records.remove(fingerprint))
-    inTransaction(bodies.remove(fingerprint))
-    dropLog(environment, record)
+    dropAnswer(environment, record)
   } else {
     inTransaction(records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 })))
   }

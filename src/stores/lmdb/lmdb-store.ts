@@ -31,7 +31,7 @@ import {
   settle,
   viewOf,
 } from '../transitions.ts'
-import { dropLog, inlineBody, keepBody, readBytes } from './bodies.ts'
+import { dropAnswer, inlineBody, keepBody, readBytes } from './bodies.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
@@ -128,7 +128,7 @@ export class LmdbStore implements Store {
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
     return this.#reading('readResponse', () => {
       const record = this.#living(fingerprint, Date.now())
-      return record?.head && { head: record.head, body: inlineBody(this.#environment, fingerprint, record) }
+      return record?.head && { head: record.head, body: inlineBody(this.#environment, record) }
     })
   }
 
@@ -166,9 +166,8 @@ export class LmdbStore implements Store {
       if (record === undefined) throw new TypeError('a refusal without a record')
       return this.#refuse(decision, request, { fingerprint, record }, now)
     }
-    // An expired record that is not swept yet leaves its place in the index, and an earlier answer its body: nobody
-    // reads it without a head, and the settling replaces it.
-    if (kept !== undefined) dropLog(this.#environment, kept, request.executionId)
+    if (kept !== undefined) dropAnswer(this.#environment, kept, request.executionId)
+    // An expired record that is not swept yet leaves its place in the index.
     this.#put(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 })
     return decision
   }
@@ -205,7 +204,7 @@ export class LmdbStore implements Store {
     now: number,
   ): Claim {
     if (isDuplicate(record, request, refusal)) this.#duplicates.add(fingerprint, record.createdAt)
-    const body = refusal === 'completed' || refusal === 'failed' ? inlineBody(this.#environment, fingerprint, record) : undefined
+    const body = refusal === 'completed' || refusal === 'failed' ? inlineBody(this.#environment, record) : undefined
     return refusalClaim(refusal, { view: this.#view(fingerprint, record, now), digestFields: record.digestFields, body })
   }
 
