@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Brings the servers that the tests start themselves, on free ports: redis-server. One that is missing is a failure, not a skip.
+# Brings the programs that the tests start themselves: redis-server, or those that are named (the benchmarks ask for wrk too).
+# One that is missing is a failure, not a skip.
 set -euo pipefail
 
 missing=()
-command -v redis-server >/dev/null || missing+=(redis-server)
+for program in "${@:-redis-server}"; do
+  command -v "$program" >/dev/null || missing+=("$program")
+done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
