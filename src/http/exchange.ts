@@ -94,11 +94,8 @@ export class Exchange {
 
   async sendReplay(stored: StoredResponse, headers: HeaderList): Promise<void> {
     const plain = headerValue(stored.head.headers, 'content-encoding') === undefined
-    this.#sendStored(
-      stored,
-      plain ? { headers: stored.head.headers, body: stored.body } : await replayBody(stored, this.#accepted()),
-      headers,
-    )
+    if (plain) this.#sendStored(stored, { headers: stored.head.headers, body: stored.body }, headers)
+    else this.#sendStored(stored, await replayBody(stored, this.#accepted()), headers)
   }
 
   /** The replay of a JSON-RPC answer, with the `id` and the progress token of this request. */

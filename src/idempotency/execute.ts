@@ -3,7 +3,7 @@ import { headerValue } from '../model/headers.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem, type Problem, type ProblemName } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
-import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
+import type { HeaderList } from '../model/stored-response.ts'
 import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
 import { type Forwarding, forward } from '../upstream/forward.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
@@ -127,12 +127,15 @@ class Execution {
   async #settle(ending: Ending): Promise<SettleResult | 'unsettled'> {
     const { rule } = this.#request
     const { fingerprint, executionId } = this.#grant
+    const answer = ending === 'whole' ? await this.#recording.close() : undefined
     const settling = {
       fingerprint,
       executionId,
+      to: this.#settledAs(ending),
+      response: answer?.response,
+      logged: answer?.logged,
       ttlMs: rule.ttl,
       keepAtLeastMs: rule.lease,
-      ...(await this.#settledAs(ending)),
     }
     try {
       const result = await persist(() => this.#gate.store.settle(settling), rule.lease)
@@ -150,9 +153,9 @@ class Execution {
   }
 
   /** What was sent decides whether running again is safe. */
-  async #settledAs(ending: Ending): Promise<{ to: SettledStatus; response?: StoredResponse; logged?: number }> {
-    if (ending !== 'whole') return { to: ending.sent ? 'unknown' : 'failed' }
-    return { to: this.#recording.outcome, ...(await this.#recording.close()) }
+  #settledAs(ending: Ending): SettledStatus {
+    if (ending === 'whole') return this.#recording.outcome
+    return ending.sent ? 'unknown' : 'failed'
   }
 
   async #answerWhole(): Promise<Answer> {

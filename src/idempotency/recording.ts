@@ -19,6 +19,12 @@ import { StreamedAnswer } from './streamed-answer.ts'
 const HELD_BYTES = 65_536
 const NOTHING = Buffer.alloc(0)
 
+export interface RecordedAnswer {
+  readonly response: StoredResponse
+  /** Bytes of the body that are in the store's log already. */
+  readonly logged: number
+}
+
 export interface RecordingOptions {
   readonly gate: Gate
   readonly rule: RuleConfig
@@ -96,22 +102,23 @@ export class Recording {
   }
 
   /** Whether an answer that ended cleanly got as far as the rule's `completeOn` says. */
-  async isComplete(): Promise<boolean> {
-    return (await this.#completion?.isComplete()) ?? true
+  isComplete(): boolean | Promise<boolean> {
+    return this.#completion === undefined || this.#completion.isComplete()
   }
 
   /** What the settling says of the whole answer. */
-  async close(): Promise<{ response: StoredResponse; logged: number }> {
+  close(): RecordedAnswer | Promise<RecordedAnswer> {
     if (this.#stream !== undefined) return this.#stream.close()
     const body = this.#body()
     const bodyStored = body.length <= this.#options.rule.maxResult
+    const { status, headers } = this.#storedHead()
     // In one call: a Hash object for each answer would cost more than the hashing.
-    const head = { ...this.#storedHead(), bodyHash: hash('sha256', body, 'hex'), bodyBytes: body.length, bodyStored }
+    const head = { status, headers, bodyHash: hash('sha256', body, 'hex'), bodyBytes: body.length, bodyStored }
     return { response: { head, body: bodyStored ? body : NOTHING }, logged: 0 }
   }
 
-  /** The record is committed: the client may see the end. Resolves when it has, or never can. */
-  async end(): Promise<boolean> {
+  /** The record is committed: the client may see the end. Whether it has; tells so when it has, or never can. */
+  end(): boolean | Promise<boolean> {
     if (this.#stream === undefined) {
       const { client } = this.#options
       client.head(this.#status!, this.#clientHeaders())
@@ -120,7 +127,7 @@ export class Recording {
     }
     this.#stream.finish({ kind: 'whole' })
     this.#forget()
-    return (await this.#first) === 'whole'
+    return this.#first!.then((followed) => followed === 'whole')
   }
 
   /** False: the client has seen nothing yet, and can be told what is wrong. Otherwise the only honest end is a broken one. */

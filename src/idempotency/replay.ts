@@ -15,11 +15,11 @@ export interface Resume {
 }
 
 /** `Age` (RFC 9111 5.1): whole seconds since the answer was made, by the store's clock alone. */
-export async function replay(store: Store, { head, body }: KeptResponse, record: RecordView, resume: Resume): Promise<Answer> {
+export function replay(store: Store, { head, body }: KeptResponse, record: RecordView, resume: Resume): Answer | Promise<Answer> {
   if (!head.bodyStored) return refuseUnstored(record, head)
   const { fingerprint, executionId } = record
   const age = Math.max(0, Math.floor((record.readAt - record.updatedAt) / 1000))
-  const headers = [...joinedHeaders(fingerprint), 'Age', String(age)]
+  const headers = ['Idempotency-Fingerprint', fingerprint, 'Idempotency-Replayed', 'true', 'Age', String(age)]
   const { lastEventId } = resume
   const asStream = (lastEventId !== undefined || resume.streamIds) && isPlainEventStream(head.headers)
   if (body !== undefined && !asStream) return { kind: 'replay', response: { head, body }, headers }
