@@ -98,9 +98,7 @@ function route(proxy: ProxyRoutes, exchange: Exchange): Result | Promise<Result>
     ])
   switch (match.kind) {
     case 'unmatched':
-      return exchange.raw.headers['last-event-id'] === undefined
-        ? pass(proxy, exchange, { upstream: proxy.upstream })
-        : resumeByGet(proxy, exchange)
+      return resumeByGet(proxy, exchange) ?? pass(proxy, exchange, { upstream: proxy.upstream })
     case 'ambiguous':
       return refuse(exchange, problem('path-ambiguous', match.detail))
     case 'matched':
@@ -120,15 +118,15 @@ function dialectOf(match: RouteMatch): ErrorDialect {
 
 /**
  * Some clients that lose the stream of a POST come back with a GET that names the last event they saw. Where the gateway has given that
- * event its id, the upstream could not know it.
+ * event its id, the upstream could not know it. Undefined: no such request.
  */
-async function resumeByGet(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
+function resumeByGet(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> | undefined {
+  if (exchange.raw.method !== 'GET' || exchange.raw.headers['last-event-id'] === undefined) return undefined
   const keys = proxy.keys()
   const fingerprint = fingerprintOfEvent(exchange.lastEventId ?? '')
-  const given = exchange.raw.method === 'GET' && keys !== undefined && fingerprint !== undefined && isIssued(fingerprint, keys)
-  if (!given) return pass(proxy, exchange, { upstream: proxy.upstream })
+  if (keys === undefined || fingerprint === undefined || !isIssued(fingerprint, keys)) return undefined
   exchange.fingerprint = fingerprint
-  return { outcome: 'resumed', status: await resumeStream(proxy, exchange, fingerprint, keys) }
+  return resumeStream(proxy, exchange, fingerprint, keys).then((status) => ({ outcome: 'resumed', status }))
 }
 
 async function status(proxy: ProxyRoutes, exchange: Exchange): Promise<Result> {
