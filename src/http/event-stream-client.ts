@@ -7,7 +7,7 @@ import type { HeaderList } from '../model/stored-response.ts'
 import type { ClientStream } from '../idempotency/answer.ts'
 import { EventStreamInsertions } from './event-stream-insertions.ts'
 
-export type StreamedRule = Pick<RuleConfig, 'streamIds' | 'streamError' | 'heartbeat'>
+export type StreamedRule = Pick<RuleConfig, 'streamIds' | 'streamError' | 'heartbeat' | 'protocol'>
 export type StreamIds = NonNullable<EventStreamSettings['ids']>
 
 export interface EventStreamSettings {
@@ -19,6 +19,8 @@ export interface EventStreamSettings {
     readonly before: number
     /** Begins with an id for the stream's start and `retry:`, so that a client comes back even if it has seen no event. */
     readonly prime: boolean
+    /** As an event of its own, with empty data, as MCP has it; else as the first lines of the first event. */
+    readonly primingEvent?: boolean
   }
   /** Milliseconds of silence after which a comment is sent. */
   readonly heartbeat?: number
@@ -29,12 +31,16 @@ export interface EventStreamSettings {
 /** What a rule asks for, of the stream of this execution from there on; undefined where it asks for nothing, and nothing stands in the way. */
 export function eventStreamSettings(
   rule: StreamedRule,
-  ids: StreamIds,
+  ids: Omit<StreamIds, 'primingEvent'>,
   errorData: (problem: Problem) => string,
 ): EventStreamSettings | undefined {
-  const { streamIds, streamError, heartbeat } = rule
+  const { streamIds, streamError, heartbeat, protocol } = rule
   if (!streamIds && streamError === 'reset' && heartbeat === undefined) return undefined
-  return { ...(streamIds && { ids }), ...(streamError === 'event' && { errorData }), ...(heartbeat !== undefined && { heartbeat }) }
+  return {
+    ...(streamIds && { ids: protocol === 'jsonrpc' ? { ...ids, primingEvent: true } : ids }),
+    ...(streamError === 'event' && { errorData }),
+    ...(heartbeat !== undefined && { heartbeat }),
+  }
 }
 
 /** How soon a client that lost its stream comes back, in milliseconds. */
@@ -79,7 +85,7 @@ export class EventStreamClient implements ClientStream {
     if (status === 204 || status === 304 || !isPlainEventStream(headers)) return this.#client.head(status, headers)
     const { ids, heartbeat } = this.#settings
     this.#stream = new EventStreamInsertions(ids && ((n) => eventId(ids, ids.before + n)))
-    if (ids?.prime === true) this.#stream.insert(Buffer.from(`id: ${eventId(ids, 0)}\nretry: ${RETRY_MS}\n\n`))
+    if (ids?.prime === true) this.#stream.insert(priming(ids))
     this.#client.head(status, withoutHeaders(headers, OF_OTHER_BYTES))
     if (heartbeat === undefined) return
     this.#heartbeat = setInterval(() => this.#beat(), heartbeat).unref()
@@ -140,6 +146,15 @@ export class EventStreamClient implements ClientStream {
     clearInterval(this.#heartbeat)
     this.#heartbeat = undefined
   }
+}
+
+/**
+ * Some clients hand every blank line to the application as an event; others forget the id of an event without a data line. Clients of
+ * JSON-RPC streams keep the id of one with empty data and hand nothing on (MCP 2025-11-25, from SEP-1699).
+ */
+function priming(ids: StreamIds): Buffer {
+  const lines = `id: ${eventId(ids, 0)}\nretry: ${RETRY_MS}\n`
+  return Buffer.from(ids.primingEvent === true ? `${lines}data:\n\n` : lines)
 }
 
 /** A data line for each line of the text. */

@@ -17,7 +17,7 @@ const EXECUTION = '0198c0de-0000-7000-8000-000000000001'
 const NAMED = `F.${EXECUTION}`
 const SSE = ['Content-Type', 'text/event-stream; charset=utf-8']
 const ids = { fingerprint: 'F', executionId: EXECUTION, before: 0, prime: true }
-const PRIMING = `id: ${NAMED}-0\nretry: 1000\n\n`
+const PRIMING = `id: ${NAMED}-0\nretry: 1000\n`
 const BROKEN = problem('upstream-broken', 'the connection broke')
 
 function streamTo(settings: EventStreamSettings, headers = SSE): { client: RecordedClient; stream: EventStreamClient } {
@@ -40,6 +40,13 @@ t.test('each event gets an id of this execution, and the stream begins with one'
   t.equal(sent({ ids }, [Buffer.from(text)]).toString(), PRIMING + expected)
   t.equal(sent({ ids }, bytewise(Buffer.from(text))).toString(), PRIMING + expected)
   t.equal(sent({ ids }, []).toString(), PRIMING)
+})
+
+t.test('where JSON-RPC is spoken the beginning is an event with empty data, which is none to the application', async (t) => {
+  t.equal(
+    sent({ ids: { ...ids, primingEvent: true } }, [Buffer.from('id: 1\ndata: a\n\n')]).toString(),
+    `${PRIMING}data:\n\nid: 1\ndata: a\n\n`,
+  )
 })
 
 t.test('a stream that goes on in the middle counts on, without a new beginning', async (t) => {
@@ -208,10 +215,12 @@ t.test('a byte order mark stays where nothing is put before it, and goes where s
 
 t.test('only what a rule asks for', async (t) => {
   const errorData = (): string => ''
-  const settings = (rule: object) => eventStreamSettings({ streamIds: false, streamError: 'reset', ...rule }, ids, errorData)
+  const settings = (rule: object) =>
+    eventStreamSettings({ streamIds: false, streamError: 'reset', protocol: 'http', ...rule }, ids, errorData)
   t.equal(settings({}), undefined)
   t.strictSame(settings({ heartbeat: 15_000 }), { heartbeat: 15_000 })
   t.strictSame(settings({ streamIds: true, streamError: 'event' }), { ids, errorData })
+  t.strictSame(settings({ streamIds: true, protocol: 'jsonrpc' }), { ids: { ...ids, primingEvent: true } })
 })
 
 t.test('on a connection: the error event arrives, and then no clean end', async (t) => {

@@ -94,7 +94,7 @@ t.test(
     const resumed = send(gateway.url, { headers: key('k', { 'last-event-id': second }) })
     door.open()
     const whole = (await first).text
-    t.match(whole, /^id: \S+-0\nretry: 1000\n\ndata: 1\nid: \S+-1\n\ndata: 2\nid: \S+-2\n\nid: own\ndata: 3\n\ndata: 4\nid: \S+-4\n\n$/)
+    t.match(whole, /^id: \S+-0\nretry: 1000\ndata: 1\nid: \S+-1\n\ndata: 2\nid: \S+-2\n\nid: own\ndata: 3\n\ndata: 4\nid: \S+-4\n\n$/)
     t.equal((await joined).text, whole)
     t.equal((await send(gateway.url, { headers: key('k') })).text, whole)
     const rest = whole.slice(whole.indexOf('id: own'))
