@@ -252,7 +252,7 @@ check(
   ),
 )
 
-check('a list where a text was meant', rule('completeOn: ¦[DONE]'), { says: /expected a text .*quotes/ })
+check('a mapping where a text was meant', rule('completeOn: ¦{ a: b }'), { says: /expected a text/ })
 check('a text of two lines', rule('completeOn: ¦"a\\nb"'), { says: /without a line break/ })
 check('an empty text', rule("completeOn: ¦''"), { says: /not empty/ })
 check('a heartbeat without a unit', rule('heartbeat: ¦15'), { says: /expected a duration/ })

@@ -65,7 +65,8 @@ t.test(
     const { upstream, door } = await twoEvents(t)
     const redis = await RedisServer.start()
     const network = await TcpProxy.start(redis.port)
-    const open = (store: string) => testGateway({ upstream: upstream.url, store, rules: rules(), top: 'storeTimeout: 300ms' })
+    const open = (store: string) =>
+      testGateway({ upstream: upstream.url, store, rules: rules().replace(`${LEASE_MS}ms`, '10s'), top: 'storeTimeout: 2s' })
     const [owner, other] = [await open(`redis://127.0.0.1:${network.port}`), await open(redis.url)]
     t.teardown(async () => {
       await Promise.all([owner.close(), other.close()])
