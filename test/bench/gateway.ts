@@ -124,14 +124,19 @@ async function main(): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const [i, variant] of all.entries()) results[i]!.push(await measure(variant, { connections: CONNECTIONS, seconds }))
   }
-  const base = median(results[0]!.map(({ rate }) => rate))
+  const base = medians(results[0]!)
   for (const [i, { name, goal }] of all.entries()) {
-    const rate = median(results[i]!.map((result) => result.rate))
-    const cpu = median(results[i]!.map((result) => result.cpu))
-    const columns = [name.padEnd(32), `${rate.toFixed(0)}/s`.padStart(9), (rate / base).toFixed(2).padStart(6), `  (goal ${goal})`]
-    process.stdout.write(`${columns.join('')}  ${cpu.toFixed(0)} µs of CPU\n`)
+    const { rate, cpu } = medians(results[i]!)
+    const byRate = `${rate.toFixed(0).padStart(7)}/s ${(rate / base.rate).toFixed(2).padStart(5)} (goal ${goal})`
+    process.stdout.write(
+      `${name.padEnd(32)}${byRate.padEnd(28)} ${cpu.toFixed(0).padStart(4)} µs of CPU ${(base.cpu / cpu).toFixed(2).padStart(5)}\n`,
+    )
   }
   await redis.stop()
+}
+
+function medians(results: readonly { rate: number; cpu: number }[]): { rate: number; cpu: number } {
+  return { rate: median(results.map(({ rate }) => rate)), cpu: median(results.map(({ cpu }) => cpu)) }
 }
 
 try {
