@@ -20,8 +20,12 @@ export interface GatewayProcess {
   readonly log: Record<string, unknown>[]
   /** Resolves when the process has ended, by itself or not. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** The same, although its output may not have been read to the end. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   readonly pid: number
   signal(signal: NodeJS.Signals): void
+  /** Its log is not read until the returned function is called. */
+  stopReading(): () => void
   /** The process stands still: its connections are open, and nothing goes on. */
   pause(): void
   resume(): void
@@ -57,7 +61,11 @@ export async function startedProcess(args: readonly string[], env: NodeJS.Proces
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
-  const ended = once(child, 'close').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }))
+  const whenEnded = async (event: 'close' | 'exit') => {
+    const [code, signal] = (await once(child, event)) as [number | null, NodeJS.Signals | null]
+    return { code, signal }
+  }
+  const [ended, exited] = [whenEnded('close'), whenEnded('exit')]
   const orphaned = (): void => void child.kill('SIGKILL')
   process.once('exit', orphaned)
   void ended.then(() => process.off('exit', orphaned))
@@ -65,8 +73,9 @@ export async function startedProcess(args: readonly string[], env: NodeJS.Proces
   const log: Record<string, unknown>[] = []
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const lines = createInterface(child.stdout)
   const listening = new Promise<Record<string, unknown>>((resolve) => {
-    createInterface(child.stdout).on('line', (text) => {
+    lines.on('line', (text) => {
       const line = JSON.parse(text) as Record<string, unknown>
       log.push(line)
       if (line.msg === 'listening') resolve(line)
@@ -89,8 +98,13 @@ export async function startedProcess(args: readonly string[], env: NodeJS.Proces
     adminUrl: String(line.admin),
     log,
     ended,
+    exited,
     pid: child.pid!,
     signal: (signal) => void child.kill(signal),
+    stopReading: () => {
+      child.stdout.pause()
+      return () => void child.stdout.resume()
+    },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     kill: async () => {
