@@ -11,7 +11,8 @@ import { load, median, type Load } from './load.ts'
 import { loadByWrk, wrkIsThere } from './wrk.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
-const seconds = Number(process.argv[3] ?? 2)
+// wrk counts whole seconds.
+const seconds = Math.max(1, Math.round(Number(process.argv[3] ?? 2)))
 const CONNECTIONS = 64
 /** By then the compiler has done its work, which shares the gateway's one core; on a busy machine that takes longer. */
 const WARM_UP_REQUESTS = 60_000
