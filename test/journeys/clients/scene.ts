@@ -60,7 +60,7 @@ async function gatewayBefore(backend: Backend, guard: Client['guard']): Promise<
       // Where a guard fails they are executions of their own.
       await until(`${n} requests`, async () => backend.executions.length + (await record()).duplicates >= n, 10_000)
     },
-    settled: () => until('the result is kept', async () => (await record()).status === 'completed'),
+    settled: () => until('the result is kept', async () => (await record()).status === 'completed', 10_000),
     close: () => gateway.close(),
   }
 }

@@ -28,7 +28,7 @@ export const ROWS: readonly Row[] = CLIENTS.flatMap((client) =>
 )
 
 /** Rows spend their time waiting for clients to come again. */
-export const ROWS_AT_ONCE = 12
+export const ROWS_AT_ONCE = 10
 
 const ROW_MS = 20_000
 
