@@ -1,6 +1,7 @@
 // The scene of one row: a client, a network that can be cut, the gateway (or a bare proxy) and a backend.
 import httpProxy from '@fastify/http-proxy'
 import fastify from 'fastify'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { send } from '../../helpers/client.ts'
 import { testGateway } from '../../helpers/gateway.ts'
@@ -27,9 +28,10 @@ export interface Scene {
 // Compiled, this file stands in build/test/journeys/clients.
 const presets = fileURLToPath(new URL('../../../../config/presets/', import.meta.url))
 
-export async function setScene(client: Client, front: Front, form: Form): Promise<Scene> {
+/** `changed`: the preset's text as it is to be, where its word is not what the test is about. */
+export async function setScene(client: Client, front: Front, form: Form, changed?: (preset: string) => string): Promise<Scene> {
   const backend = await startBackend(client.api, form)
-  const before = front === 'gateway' ? await gatewayBefore(backend, client.guard) : await bareProxyBefore(backend)
+  const before = front === 'gateway' ? await gatewayBefore(backend, client.guard, changed) : await bareProxyBefore(backend)
   const network = await TcpProxy.start(Number(new URL(before.url).port))
   return {
     client,
@@ -47,9 +49,8 @@ export async function setScene(client: Client, front: Front, form: Form): Promis
 
 type Before = Pick<Scene, 'url' | 'come' | 'settled' | 'close'>
 
-async function gatewayBefore(backend: Backend, guard: Client['guard']): Promise<Before> {
-  const setting = 'preset' in guard ? { top: `include: ['${presets}${guard.preset}.yaml']` } : guard
-  const gateway = await testGateway({ upstream: backend.url, ...setting })
+async function gatewayBefore(backend: Backend, guard: Client['guard'], changed?: (preset: string) => string): Promise<Before> {
+  const gateway = await testGateway({ upstream: backend.url, ...('preset' in guard ? including(guard.preset, changed) : guard) })
   const record = async (): Promise<{ status: string; duplicates: number }> => {
     const fingerprint = String(backend.executions[0]!.headers['idempotency-fingerprint'])
     return (await send(`${gateway.url}/status/${fingerprint}`, { method: 'GET' })).json()
@@ -63,6 +64,11 @@ async function gatewayBefore(backend: Backend, guard: Client['guard']): Promise<
     settled: () => until('the result is kept', async () => (await record()).status === 'completed', 10_000),
     close: () => gateway.close(),
   }
+}
+
+function including(preset: string, changed?: (preset: string) => string): { top: string } {
+  const file = `${presets}${preset}.yaml`
+  return { top: changed === undefined ? `include: ['${file}']` : changed(readFileSync(file, 'utf8')) }
 }
 
 async function bareProxyBefore(backend: Backend): Promise<Before> {
