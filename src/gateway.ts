@@ -50,10 +50,11 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     inquiries: new Inquiries(),
     storeTimeout: config.storeTimeout,
   }
+  const byName = new Map(rules.map((rule) => [rule.config.name, rule]))
   const proxy = {
     gate,
     routes: compileRoutes(rules),
-    rules: new Map(rules.map((rule) => [rule.config.name, rule])),
+    rules: byName,
     keys: () => secret.keys,
     upstream: config.upstream,
     statusPath: config.statusPath,
@@ -64,7 +65,11 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     logRequest: requestLog(log),
   }
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
-  const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })
+  const admin = createAdminServer({
+    health: { checkStore: () => checkStore(store, secret), draining: () => draining },
+    records: { store, rules: byName, keys: () => secret.keys, log },
+    token: config.adminToken,
+  })
   try {
     await secret.tryOnce()
     const adminUrl = await listen('admin', admin, config.admin)

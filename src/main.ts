@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { check } from './cli/check.ts'
 import { demo } from './cli/demo.ts'
 import { explain } from './cli/explain.ts'
+import { type RecordsOptions, records } from './cli/records.ts'
 import { start } from './cli/start.ts'
 
 const version = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
@@ -55,6 +56,24 @@ program
   .action(
     async (url: string | undefined, options) =>
       void (process.exitCode = await explain(url, options, { env: process.env, out: process.stdout, err: process.stderr })),
+  )
+
+program
+  .command('records')
+  .description(
+    'show a record, or say what became of one whose outcome is unknown: release (it has not happened), complete (it has) or fail',
+  )
+  .argument('<action>', 'show, release, complete or fail')
+  .argument('<fingerprint>', 'the fingerprint: Idempotency-Fingerprint of any of its responses')
+  .option('--admin <url>', 'the admin port of a gateway', 'http://127.0.0.1:9080')
+  .option('--token <token>', 'its adminToken (also: ONCEGATE_ADMIN_TOKEN in the environment)')
+  .option('--status <code>', 'status of the result that is given')
+  .option('-H, --header <line>', "header of it, 'Name: value'; once for each", (line: string, lines: string[]) => [...lines, line], [])
+  .option('-d, --data <body>', 'its body, or @file')
+  .option('--json', 'as JSON')
+  .action(
+    async (action: string, fingerprint: string, options: RecordsOptions) =>
+      void (process.exitCode = await records(action, fingerprint, options, { env: process.env, out: process.stdout, err: process.stderr })),
   )
 
 program
