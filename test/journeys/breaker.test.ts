@@ -1,6 +1,8 @@
 // A rule whose outcomes turn unknown executes nothing for a while; what needs no execution is answered as ever.
 import t from 'tap'
+import { RedisServer } from '../helpers/redis-server.ts'
 import { replayed, stage } from '../helpers/stage.ts'
+import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/until.ts'
 import { json, latch, type Received } from '../helpers/upstream.ts'
 import type http from 'node:http'
@@ -88,8 +90,15 @@ t.test('after its time one execution is tried; when it ends well all are let thr
 
 t.test('what is refused leaves no claim behind that could become unknown, however many come at once', async (t) => {
   const upstreamIs = { sick: true }
+  const redis = await RedisServer.start()
+  t.teardown(() => redis.stop())
+  const proxy = await TcpProxy.start(redis.port)
+  t.teardown(() => proxy.stop())
+  // Every acquire is on its way before the first is answered.
+  proxy.delayMs = 50
   const { ask, upstream } = await stage(t, {
     rules: rules('{ unknown: 1, within: 1m, open: 100ms }', '    lease: 1s'),
+    store: `redis://127.0.0.1:${proxy.port}`,
     handler: upstreamThat(upstreamIs),
   })
   t.equal((await ask('/pay', { key: 'u' })).status, 502)

@@ -1,6 +1,8 @@
 // maxInFlightPerOwner: one owner cannot take all the executions; what needs none is not counted, and no place is ever lost.
-import t from 'tap'
-import { type Ask, stage } from '../helpers/stage.ts'
+import t, { type Test } from 'tap'
+import { RedisServer } from '../helpers/redis-server.ts'
+import { type Ask, replayed, stage } from '../helpers/stage.ts'
+import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/until.ts'
 import { json, latch } from '../helpers/upstream.ts'
 import type { Answer } from '../helpers/client.ts'
@@ -17,10 +19,21 @@ function count(answers: readonly Answer[], status: number): number {
   return answers.filter((answer) => answer.status === status).length
 }
 
+/** A store so slow that acquires overlap: each looks at the limits before any of the others has its claim. */
+async function slowStore(t: Test): Promise<string> {
+  const redis = await RedisServer.start()
+  t.teardown(() => redis.stop())
+  const proxy = await TcpProxy.start(redis.port)
+  t.teardown(() => proxy.stop())
+  proxy.delayMs = 50
+  return `redis://127.0.0.1:${proxy.port}`
+}
+
 t.test('limit 50: of 200 requests at once 50 are executed and 150 are refused, while another owner is served', async (t) => {
   const door = latch()
   const { ask, upstream } = await stage(t, {
     rules: rules(50),
+    store: await slowStore(t),
     handler: async (_request, response) => {
       await door.opened
       json(response, 200, {})
@@ -54,6 +67,35 @@ t.test('limit 50: of 200 requests at once 50 are executed and 150 are refused, w
     t.equal((await ask('/run', { as: 'u1', key: `k${n}` })).status, 200)
   }
   t.equal(upstream.count(), 201)
+})
+
+t.test('a new wish in the words of an earlier one, refused at the limit, leaves the result of that as it is', async (t) => {
+  const door = latch()
+  const { ask, upstream } = await stage(t, {
+    rules: `
+  - name: pay
+    match: { path: /pay }
+    fingerprint: { order: body.order }
+    retryEvidence: header.x-retry
+    maxInFlightPerOwner: 1
+`,
+    store: await slowStore(t),
+    handler: async (request, response) => {
+      if (request.body.includes('"order":2')) await door.opened
+      json(response, 200, {})
+    },
+  })
+  const pay = (order: number, retry: string) => ask('/pay', { body: { order }, headers: { 'x-retry': retry } })
+  t.equal((await pay(1, '0')).status, 200)
+  const other = pay(2, '0')
+  // While the other's acquire is on its way.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const refused = await pay(1, '0')
+  t.equal(refused.status, 429)
+  t.ok(replayed(await pay(1, '1')))
+  door.open()
+  t.equal((await other).status, 200)
+  t.equal(upstream.count(), 2)
 })
 
 t.test('duplicates take no place: they join, wait and are replayed at the limit', async (t) => {
