@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { check } from './cli/check.ts'
 import { demo } from './cli/demo.ts'
 import { explain } from './cli/explain.ts'
-import { type RecordsOptions, records } from './cli/records.ts'
+import { type RecordsOptions, records, withFingerprintLast } from './cli/records.ts'
 import { start } from './cli/start.ts'
 
 const version = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
@@ -83,7 +83,7 @@ program
   .action(async (options) => void (process.exitCode = await demo(options)))
 
 try {
-  await program.parseAsync()
+  await program.parseAsync(withFingerprintLast(process.argv))
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   // Help and version end well; everything else commander reports is bad usage.

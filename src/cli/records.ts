@@ -27,6 +27,13 @@ export interface RecordsConsole {
 
 const ANSWER_WITHIN_MS = 30_000
 
+/** One fingerprint in 64 begins with `-`: behind `--`, and after all flags, it is not taken for one. */
+export function withFingerprintLast(argv: readonly string[]): string[] {
+  const [node = '', program = '', command = '', action = '', fingerprint = '', ...rest] = argv
+  if (command !== 'records' || !/^-[A-Za-z0-9_-]{19,63}$/.test(fingerprint)) return [...argv]
+  return [node, program, command, action, ...rest, '--', fingerprint]
+}
+
 /** Resolves with the exit code: 0 well, 1 refused or out of reach, 2 bad usage. */
 export async function records(
   action: string,

@@ -1,6 +1,8 @@
 // `oncegate records`: an operator's word from the command line.
+import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { records, type RecordsOptions } from '../../src/cli/records.ts'
 import { freePort } from '../helpers/redis-server.ts'
@@ -78,6 +80,16 @@ t.test('what is refused or out of reach: exit 1, and why', async (t) => {
     code: 1,
     err: /did not answer: .*ECONNREFUSED/,
   })
+})
+
+t.test('a fingerprint that begins with a dash is no flag', async (t) => {
+  const program = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+  const admin = `http://127.0.0.1:${await freePort()}`
+  const show = (fingerprint: string) =>
+    spawnSync(process.execPath, [program, 'records', 'show', fingerprint, '--admin', admin], { encoding: 'utf8' })
+  for (const fingerprint of [`-${'a'.repeat(43)}`, `--${'-'.repeat(42)}`, 'a'.repeat(44)])
+    t.match(show(fingerprint), { status: 1, stderr: /did not answer/ })
+  t.match(show('--jsn'), { status: 2, stderr: /unknown option/ })
 })
 
 t.test('bad usage: exit 2, and nothing is sent', async (t) => {
