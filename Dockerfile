@@ -25,7 +25,7 @@ RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node
 
-# 8080 takes the traffic; 9080 serves health and is not for the public.
+# 8080 takes the traffic; 9080 serves health and records and is not for the public: ONCEGATE_ADMIN_TOKEN guards it.
 EXPOSE 8080 9080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \

@@ -14,6 +14,8 @@ import { createTokenVerifier } from './http/verify-token.ts'
 import { createServer } from './http/server.ts'
 import { Answers } from './idempotency/answers.ts'
 import { Durations } from './idempotency/durations.ts'
+import { Inquiries } from './idempotency/inquiries.ts'
+import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
 import { openStore } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
@@ -35,11 +37,24 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
   const rules = config.rules.map((rule) => compileRule(rule, tools))
   let draining = false
   const secret = new SecretKeys(store, config.secret)
-  const gate = { store, upstreams, live, answers: new Answers(store), log, durations: new Durations(), storeTimeout: config.storeTimeout }
+  const durations = new Durations()
+  const onBreaker = (rule: string, state: string): void => log.warn({ rule }, `the breaker is ${state}`)
+  const gate = {
+    store,
+    upstreams,
+    live,
+    answers: new Answers(store),
+    log,
+    durations,
+    limits: new Limits(config.rules, { durations, onBreaker }),
+    inquiries: new Inquiries(),
+    storeTimeout: config.storeTimeout,
+  }
+  const byName = new Map(rules.map((rule) => [rule.config.name, rule]))
   const proxy = {
     gate,
     routes: compileRoutes(rules),
-    rules: new Map(rules.map((rule) => [rule.config.name, rule])),
+    rules: byName,
     keys: () => secret.keys,
     upstream: config.upstream,
     statusPath: config.statusPath,
@@ -50,7 +65,11 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     logRequest: requestLog(log),
   }
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
-  const admin = createAdminServer({ checkStore: () => checkStore(store, secret), draining: () => draining })
+  const admin = createAdminServer({
+    health: { checkStore: () => checkStore(store, secret), draining: () => draining },
+    records: { store, rules: byName, keys: () => secret.keys, log },
+    token: config.adminToken,
+  })
   try {
     await secret.tryOnce()
     const adminUrl = await listen('admin', admin, config.admin)

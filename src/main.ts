@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { check } from './cli/check.ts'
 import { demo } from './cli/demo.ts'
 import { explain } from './cli/explain.ts'
+import { type RecordsOptions, records, withFingerprintLast } from './cli/records.ts'
 import { start } from './cli/start.ts'
 
 const version = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
@@ -58,13 +59,31 @@ program
   )
 
 program
+  .command('records')
+  .description(
+    'show a record, or say what became of one whose outcome is unknown: release (it has not happened), complete (it has) or fail',
+  )
+  .argument('<action>', 'show, release, complete or fail')
+  .argument('<fingerprint>', 'the fingerprint: Idempotency-Fingerprint of any of its responses')
+  .option('--admin <url>', 'the admin port of a gateway', 'http://127.0.0.1:9080')
+  .option('--token <token>', 'its adminToken (also: ONCEGATE_ADMIN_TOKEN in the environment)')
+  .option('--status <code>', 'status of the result that is given')
+  .option('-H, --header <line>', "header of it, 'Name: value'; once for each", (line: string, lines: string[]) => [...lines, line], [])
+  .option('-d, --data <body>', 'its body, or @file')
+  .option('--json', 'as JSON')
+  .action(
+    async (action: string, fingerprint: string, options: RecordsOptions) =>
+      void (process.exitCode = await records(action, fingerprint, options, { env: process.env, out: process.stdout, err: process.stderr })),
+  )
+
+program
   .command('demo')
   .description('run the demo agent alone: a slow, streaming, counting API')
   .option('--listen <address>', 'host:port', '127.0.0.1:3000')
   .action(async (options) => void (process.exitCode = await demo(options)))
 
 try {
-  await program.parseAsync()
+  await program.parseAsync(withFingerprintLast(process.argv))
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   // Help and version end well; everything else commander reports is bad usage.

@@ -74,8 +74,8 @@ function splitUrl(url: string): { host: string; target: ReturnType<typeof parseT
   return { host: host ?? 'localhost', target: parseTarget(url) }
 }
 
-/** A file counts byte for byte. */
-function readBody(data: string): Buffer {
+/** `@file`, byte for byte, or the text itself. */
+export function readBody(data: string): Buffer {
   return data.startsWith('@') ? readInput(data.slice(1), 'the body') : Buffer.from(data)
 }
 

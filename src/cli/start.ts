@@ -59,7 +59,7 @@ export async function start(options: StartOptions): Promise<number | undefined> 
 /** Without an upstream and a file the bundled demo agent stands in for one. */
 async function withUpstream(options: StartOptions) {
   const { upstream = process.env.UPSTREAM || undefined, listen, admin, store, config: file } = options
-  const overrides = { listen, admin, store, upstream }
+  const overrides = { listen, admin, store, upstream, adminToken: process.env.ONCEGATE_ADMIN_TOKEN || undefined }
   if (upstream !== undefined || file !== undefined) return { file, overrides, demo: undefined }
   const demo = await startDemoAgent({ host: '127.0.0.1', port: 0 })
   return { file: DEMO_RULES, overrides: { ...overrides, upstream: demo.url }, demo }

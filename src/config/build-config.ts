@@ -20,6 +20,7 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
   return deepFreeze({
     listen: checked.listen,
     admin: checked.admin,
+    adminToken: checked.adminToken,
     upstream,
     store: checked.store,
     storeTimeout: checked.storeTimeout,
@@ -67,6 +68,8 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     replayHeaders: rule.replayHeaders,
     onFailed: rule.onFailed ?? 'retry',
     onUnknown: rule.onUnknown ?? 'refuse',
+    ...(rule.breaker !== undefined && { breaker: rule.breaker }),
+    ...(rule.maxInFlightPerOwner !== undefined && { maxInFlightPerOwner: rule.maxInFlightPerOwner }),
     onMissing: rule.onMissing ?? 'refuse',
     onStoreError: rule.onStoreError ?? 'refuse',
     onDisconnect: rule.onDisconnect ?? 'continue',

@@ -3,6 +3,7 @@ import type { Address } from './address.ts'
 import type { OutcomePatterns } from '../model/outcome.ts'
 import type { ErrorDialect } from '../model/problems.ts'
 import type { PartSetting, UpstreamSetting } from './schema.ts'
+import type { AskSetting, BreakerSetting } from './unknown-schema.ts'
 
 /** Durations are milliseconds, sizes bytes. The names are those of the file. */
 export interface RuleConfig {
@@ -35,7 +36,9 @@ export interface RuleConfig {
   readonly protocol: 'http' | 'jsonrpc'
   readonly outcome: Partial<OutcomePatterns>
   readonly onFailed: 'retry' | 'replay'
-  readonly onUnknown: 'refuse' | 'retry'
+  readonly onUnknown: 'refuse' | 'retry' | { readonly ask: AskConfig }
+  readonly breaker?: BreakerConfig
+  readonly maxInFlightPerOwner?: number
   readonly onMissing: 'refuse' | 'pass' | 'skip'
   readonly onStoreError: 'refuse' | 'pass'
   readonly onDisconnect: 'continue' | 'abort'
@@ -57,6 +60,9 @@ export interface RuleConfig {
   readonly mode: 'enforce' | 'off'
 }
 
+export type AskConfig = Readonly<AskSetting>
+export type BreakerConfig = Readonly<BreakerSetting>
+
 /** Exactly one of `jwks`, `publicKeyFile` and `secret` is there. */
 export interface JwtConfig {
   readonly jwks?: string | undefined
@@ -71,6 +77,8 @@ export type { Address } from './address.ts'
 export interface GatewayConfig {
   readonly listen: Address
   readonly admin: Address
+  /** Empty: the admin port asks for none. */
+  readonly adminToken: string
   readonly upstream: UpstreamSetting
   readonly store: string
   readonly storeTimeout: number

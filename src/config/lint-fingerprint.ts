@@ -3,6 +3,7 @@ import { didYouMean } from './did-you-mean.ts'
 import { pathsOf } from './lint-order.ts'
 import type { Finding, Place } from './mistakes.ts'
 import { readPattern } from './path-patterns.ts'
+import { parsePathTemplate } from './path-template.ts'
 import { asList, asMapping, asTexts, isMapping } from './plain-values.ts'
 import { type RuleView } from './rule-view.ts'
 import { parseSelector, type Selector } from './selectors.ts'
@@ -29,18 +30,32 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
   const where = Object.keys(asMapping(asMapping(rule.settings['match'])['where'])).map((text) =>
     readPart('where', text, [...rule.placeOf('match'), 'where', text]),
   )
+  const asked = askedFor(rule)
   return {
     mistakes: [
       ...lintNames(parts),
       ...lintVariety(rule, parts),
       ...lintKey(parts),
       ...lintWindows(parts),
-      ...[...parts, owner, ...digest, ...where, evidence].flatMap((part) => [
+      ...[...parts, owner, ...digest, ...where, evidence, ...asked].flatMap((part) => [
         ...lintParams(rule, part),
         ...(verifiesTokens ? [] : lintClaims(part)),
       ]),
     ],
     warnings: [...warnOfOptional(rule, parts), ...warnOfIgnore(rule, parts)],
+  }
+}
+
+/** The selectors in the path of `onUnknown.ask`. */
+function askedFor(rule: RuleView): Part[] {
+  const { path } = asMapping(asMapping(rule.settings['onUnknown'])['ask'])
+  const place = [...rule.placeOf('onUnknown'), 'ask', 'path']
+  try {
+    const pieces = typeof path === 'string' ? parsePathTemplate(path) : []
+    return pieces.flatMap((piece) => (piece.kind === 'selector' ? [readPart('ask', piece.text, place)] : []))
+  } catch {
+    // The shape check's to report.
+    return []
   }
 }
 

@@ -4,7 +4,7 @@ import { lintFingerprint } from './lint-fingerprint.ts'
 import { lintOrder } from './lint-order.ts'
 import { warnOfIds } from './lint-protocol.ts'
 import type { Finding, Place } from './mistakes.ts'
-import { asList, asMapping, valueAt } from './plain-values.ts'
+import { asList, asMapping, type Mapping, valueAt } from './plain-values.ts'
 import { viewRules, type RuleView } from './rule-view.ts'
 import { DURATION_PATTERN, parseDuration } from './units.ts'
 
@@ -29,6 +29,7 @@ export function lint(root: unknown, ownRules = Number.POSITIVE_INFINITY): Lint {
       ...rules.flatMap(lintOutcome),
     ],
     warnings: [
+      ...warnOfAdmin(root),
       ...warnOfStore(root),
       ...order.warnings,
       ...fingerprints.flatMap(({ warnings }) => warnings),
@@ -70,14 +71,40 @@ function warnOfStore(root: unknown): Finding[] {
   ]
 }
 
+/** Whoever reaches the admin port can have unknown outcomes executed again. */
+function warnOfAdmin(root: unknown): Finding[] {
+  const { host } = addressAt(root, 'admin', 9080) ?? {}
+  if (host === undefined || isLoopback(host) || valueAt(root, ['adminToken']) !== undefined) return []
+  return [
+    {
+      place: ['admin'],
+      at: 'value',
+      message: 'the admin port is open to other machines, and asks for no token',
+      hint: 'set adminToken, or listen on 127.0.0.1',
+    },
+  ]
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
 /** A status in two lists of one rule. */
 function lintOutcome({ settings, placeOf }: RuleView): Finding[] {
+  const { executed, notExecuted } = asMapping(asMapping(settings['onUnknown'])['ask'])
+  return [
+    ...statusesTwice(asMapping(settings['outcome']), placeOf('outcome')),
+    ...statusesTwice({ executed, notExecuted }, [...placeOf('onUnknown'), 'ask']),
+  ]
+}
+
+function statusesTwice(lists: Mapping, at: Place): Finding[] {
   const seen = new Map<unknown, string>()
   const findings: Finding[] = []
-  for (const [outcome, list] of Object.entries(asMapping(settings['outcome']))) {
+  for (const [outcome, list] of Object.entries(lists)) {
     for (const [n, status] of asList(list).entries()) {
       const other = seen.get(status)
-      const place = [...placeOf('outcome'), outcome, n]
+      const place = [...at, outcome, n]
       if (other !== undefined && other !== outcome)
         findings.push({ place, at: 'value', message: `${String(status)} is already in ${other}`, hint: 'a status means one thing' })
       seen.set(status, outcome)

@@ -17,6 +17,7 @@ export interface Overrides {
   readonly upstream?: string | undefined
   readonly listen?: string | undefined
   readonly admin?: string | undefined
+  readonly adminToken?: string | undefined
   readonly store?: string | undefined
 }
 
@@ -97,9 +98,11 @@ function locate(
   from: { file: string | undefined; given: string | undefined; overrides: Overrides },
 ): Mistake {
   const [key] = finding.place
-  const flagged = (['upstream', 'listen', 'admin', 'store'] as const).find((name) => name === key && from.overrides[name] !== undefined)
+  const flagged = (['upstream', 'listen', 'admin', 'adminToken', 'store'] as const).find(
+    (name) => name === key && from.overrides[name] !== undefined,
+  )
   const nowhere = { line: undefined, column: undefined, path: showPlace(finding.place), message: finding.message, hint: finding.hint }
-  if (flagged !== undefined) return { file: `--${flagged}`, ...nowhere }
+  if (flagged !== undefined) return { file: flagged === 'adminToken' ? 'ONCEGATE_ADMIN_TOKEN' : `--${flagged}`, ...nowhere }
   return from.file === undefined && from.given === undefined ? { file: undefined, ...nowhere } : source.locate(finding)
 }
 

@@ -63,7 +63,7 @@ function where({ file, line, column, path }: Mistake): string {
 
 function frame({ line, column, path }: Mistake, text: string | undefined): string[] {
   // These may hold passwords, and mistakes end up in logs.
-  if (path === 'secret' || path === 'store' || path.startsWith('jwt')) return []
+  if (path === 'secret' || path === 'adminToken' || path === 'store' || path.startsWith('jwt')) return []
   const source = line === undefined ? undefined : text?.split(/\r?\n/)[line - 1]
   if (source === undefined || source.trim() === '' || source.length > 160 || column === undefined) return []
   return [`    ${source.replaceAll('\t', ' ')}`, `    ${' '.repeat(column - 1)}^`]

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ADDRESS_EXPECTED, isTrustedBlock, parseAddress } from './address.ts'
 import { readPattern } from './path-patterns.ts'
+import { parsePathTemplate } from './path-template.ts'
 import { checkPattern } from './safe-pattern.ts'
 import { SelectorError, UNREADABLE_HEADERS, parseSelector, type Selector } from './selectors.ts'
 import { checkStoreUrl } from './store-url.ts'
@@ -53,14 +54,16 @@ export function checked(check: (text: string) => { message: string; hint?: strin
 }
 
 function selectorThat(accepts: (selector: Selector) => { message: string; hint?: string } | undefined) {
-  return checked((text) => {
-    try {
-      return accepts(parseSelector(text))
-    } catch (error) {
-      if (error instanceof SelectorError) return { message: error.message, hint: error.hint }
-      throw error
-    }
-  }, 'a selector')
+  return checked((text) => faultOf(() => accepts(parseSelector(text))), 'a selector')
+}
+
+function faultOf<T>(read: () => T): T | { message: string; hint: string | undefined } {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof SelectorError) return { message: error.message, hint: error.hint }
+    throw error
+  }
 }
 
 export const selector = selectorThat(() => undefined).describe(
@@ -95,6 +98,15 @@ export const pathPattern = checked((text) => {
     ? { message: `not a route pattern: ${reading.error}`, hint: 'like /tasks/:taskId/sections or /files/*' }
     : undefined
 }, 'a route pattern like /tasks/:taskId or /files/*')
+
+export const pathTemplate = checked(
+  (text) =>
+    faultOf(() => {
+      parsePathTemplate(text)
+      return undefined
+    }),
+  'a path like /tasks/{path.taskId}/runs/{fingerprint}',
+)
 
 export const storeUrl = checked(checkStoreUrl, 'a store like lmdb:./data or redis://host').transform((text) =>
   text === 'memory' ? 'memory:' : text,

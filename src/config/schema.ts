@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import { ERROR_DIALECTS } from '../model/problems.ts'
 import * as value from './schema-values.ts'
+import { statusPattern } from './status-schema.ts'
 import { step } from './step-schema.ts'
+import { breaker, onUnknown } from './unknown-schema.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -63,8 +65,6 @@ const jwt = z
   .describe('How bearer tokens are verified, for the selectors jwt.<claim>')
 
 const partName = z.string().regex(/^\p{L}[\p{L}\p{N}_.-]*$/u, 'expected a name of letters, digits, and _ . -')
-
-const statusPattern = z.union([z.int().min(200).max(599), z.enum(['2xx', '3xx', '4xx', '5xx'])])
 
 const outcome = z
   .strictObject({
@@ -154,7 +154,13 @@ const ruleSettings = {
     .enum(['retry', 'replay'])
     .optional()
     .describe('A duplicate of a failed execution: executes again, or gets the stored failure. Default: retry'),
-  onUnknown: z.enum(['refuse', 'retry']).optional().describe('A duplicate of an unknown outcome: 409, or executes again. Default: refuse'),
+  onUnknown: onUnknown.optional(),
+  breaker: breaker.optional(),
+  maxInFlightPerOwner: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Most executions in flight at once for one owner, counted in each process; more get 429. Default: no limit'),
   onMissing: z
     .enum(['refuse', 'pass', 'skip'])
     .optional()
@@ -221,6 +227,11 @@ export const configSchema = z.strictObject({
     .address('Where clients connect: host:port, :port (every interface) or a port (this machine only)')
     .prefault('127.0.0.1:8080'),
   admin: value.address('Where health is served, never the traffic port: host:port, :port or a port').prefault('127.0.0.1:9080'),
+  adminToken: z
+    .string()
+    .refine((token) => token === '' || token.length >= 16, 'expected a token of at least 16 characters')
+    .default('')
+    .describe('Bearer token that the admin port asks for, health excepted. Default: none'),
   upstream: upstream.optional(),
   store: value.storeUrl.prefault('lmdb:./data').describe('Where records live: lmdb:<folder>, redis://host, rediss://host, memory'),
   storeTimeout: value.duration('How long the store may take to answer').prefault('1s'),

@@ -2,6 +2,7 @@
 import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
+import { compileInquiryPath, type CompiledInquiryPath } from './inquiry-path.ts'
 import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
 import { compileSelector, readsBody, readsClaims, type CompiledSelector } from './select.ts'
 import type { StepTools } from './steps/tools.ts'
@@ -23,6 +24,8 @@ export interface Rule {
   readonly parts: readonly CompiledPart[]
   /** True where the client's key is all that tells two requests apart: without it there is no fact to guard. */
   readonly restsOnKey: boolean
+  /** Where the upstream is asked what became of an execution; undefined where it is not. */
+  readonly inquiryPath: CompiledInquiryPath | undefined
   /** Undefined: nothing is compared. */
   readonly digest: CompiledDigest | undefined
 }
@@ -34,11 +37,13 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   const owner = config.owner === 'none' ? 'none' : config.owner.map(compileSelector)
   const digest = compileDigest(config.digest ?? (hasKey ? ['query', 'body'] : []), config.digestIgnore)
   const retryEvidence = config.retryEvidence === undefined ? undefined : compileSelector(config.retryEvidence)
+  const inquiryPath = typeof config.onUnknown === 'object' ? compileInquiryPath(config.onUnknown.ask.path) : undefined
   const selectors = [
     ...(retryEvidence === undefined ? [] : [retryEvidence]),
     ...parts.flatMap((part) => part.selectors),
     ...(owner === 'none' ? [] : owner),
     ...(digest?.selectors ?? []),
+    ...(inquiryPath?.selectors ?? []),
   ]
   return {
     config,
@@ -49,6 +54,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
     outcome: outcomeTable(config.outcome),
     owner,
     parts,
+    inquiryPath,
     restsOnKey: hasKey && parts.every(({ name, selectors: from }) => name === KEY_PART || from.length === 0),
     digest,
   }

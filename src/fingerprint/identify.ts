@@ -63,6 +63,7 @@ function derive(
       digest,
       digestFields,
       owner: tag,
+      countedFor: owner.kind === 'known' ? tag : '',
       firstTry: read.clientKey === undefined && isFirstTry(rule, context),
       clientKey: read.clientKey,
     },

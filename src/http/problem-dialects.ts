@@ -1,17 +1,15 @@
 // The body of a problem in the words of each kind of SDK. All of them tell the same facts.
+import type { ProblemDocument } from '../model/problem-document.ts'
 import { type ErrorDialect, type Problem, type ProblemName, problemStatus } from '../model/problems.ts'
 
 export interface Dialect {
   /** The whole body. `requesterId`: JSON text of the `id` that the request has, where it is JSON-RPC. */
-  readonly body: (facts: Facts, problem: Problem, requesterId: string | undefined) => string
+  readonly body: (facts: ProblemDocument, problem: Problem, requesterId: string | undefined) => string
   /** Further header lines. */
   readonly headers?: (problem: Problem) => readonly string[]
   /** Where the body is no problem document (RFC 9457), and must not be called one. */
   readonly contentType?: string
 }
-
-/** Members of the problem document. */
-export type Facts = Readonly<Record<string, unknown>> & { readonly type: string; readonly detail: string }
 
 export const DIALECTS: Readonly<Record<ErrorDialect, Dialect>> = {
   problem: { body: (facts, problem) => bodyOf(facts, problem) },
@@ -31,7 +29,7 @@ export const DIALECTS: Readonly<Record<ErrorDialect, Dialect>> = {
 }
 
 /** `message` and `error` repeat the text where SDKs read it: one of them takes a body without `error` for a success. */
-function bodyOf(facts: Facts, problem: Problem, error: object = {}): string {
+function bodyOf(facts: ProblemDocument, problem: Problem, error: object = {}): string {
   const message = facts.detail
   return JSON.stringify({ ...facts, message, error: { type: facts.type, code: problem.name, message, ...error } })
 }
@@ -41,7 +39,7 @@ function bodyOf(facts: Facts, problem: Problem, error: object = {}): string {
  * either, MCP's as McpError with 200 and as HTTP error with this body in its text otherwise, and both end the call at once. But only with an
  * error status do programs in between, and clients that retry by status and Retry-After, see that it is no result.
  */
-function jsonrpcBody({ detail, ...facts }: Facts, problem: Problem, requesterId = 'null'): string {
+function jsonrpcBody({ detail, ...facts }: ProblemDocument, problem: Problem, requesterId = 'null'): string {
   const code = JSONRPC_CODES[problem.name] ?? JSONRPC_REFUSED
   const data = { code: problem.name, ...facts }
   // Put together as text: an id may be a number that would be rounded.

@@ -1,6 +1,7 @@
 // Writes a problem for a client: RFC 9457, or another dialect, with the headers that SDKs look for.
-import { type ErrorDialect, PROBLEMS, type Problem, problemStatus, retryAdvice } from '../model/problems.ts'
-import { DIALECTS, type Facts } from './problem-dialects.ts'
+import { problemDocument, wholeSeconds } from '../model/problem-document.ts'
+import { type ErrorDialect, type Problem, problemStatus, retryAdvice } from '../model/problems.ts'
+import { DIALECTS } from './problem-dialects.ts'
 
 export interface ProblemResponse {
   readonly status: number
@@ -22,7 +23,7 @@ export function problemResponse(problem: Problem, options: ProblemOptions): Prob
   const status = problemStatus(problem)
   const retry = retryAdvice(problem)
   const dialect = DIALECTS[options.dialect ?? 'problem']
-  const body = Buffer.from(dialect.body(factsOf(problem, options.statusPath), problem, options.requesterId))
+  const body = Buffer.from(dialect.body(problemDocument(problem, options.statusPath), problem, options.requesterId))
   const headers = [
     'Content-Type',
     dialect.contentType ?? contentType(options.accept),
@@ -41,26 +42,6 @@ export function problemResponse(problem: Problem, options: ProblemOptions): Prob
   headers.push('x-should-retry', String(retry === 'same-key'), 'stripe-should-retry', String(retry === 'same-key'))
   if (dialect.headers !== undefined) headers.push(...dialect.headers(problem))
   return { status, headers, body }
-}
-
-export function wholeSeconds(milliseconds: number): number {
-  return Math.max(1, Math.ceil(milliseconds / 1000))
-}
-
-/** What a problem tells in any dialect (RFC 9457 section 3). */
-function factsOf(problem: Problem, statusPath: string): Facts {
-  return {
-    type: `urn:oncegate:${problem.name}`,
-    title: PROBLEMS[problem.name].title,
-    status: problemStatus(problem),
-    detail: problem.detail,
-    retry: retryAdvice(problem),
-    ...(problem.fingerprint === undefined ? {} : { fingerprint: problem.fingerprint, status_url: `${statusPath}/${problem.fingerprint}` }),
-    ...(problem.retryAfterMs === undefined
-      ? {}
-      : { retry_after: wholeSeconds(problem.retryAfterMs), retry_after_ms: problem.retryAfterMs }),
-    ...problem.members,
-  }
 }
 
 function contentType(accept: string | undefined): string {

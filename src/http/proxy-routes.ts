@@ -8,7 +8,7 @@ import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
 import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
 import type { Answer } from '../idempotency/answer.ts'
-import type { Gate } from '../idempotency/gate.ts'
+import type { Gate, GuardedRequest } from '../idempotency/gate.ts'
 import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request.ts'
 import { fingerprintOfEvent } from '../model/event-id.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
@@ -219,6 +219,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
         headers,
         body,
       },
+      inquiryPath: inquiryPath(match, request, operation.clientKey),
       preferWait: preferredWait(preferences),
       respondAsync: config.async && prefersAsync(preferences),
       lastEventId: exchange.lastEventId,
@@ -230,6 +231,13 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   )
   exchange.fingerprint = fingerprint
   return answer(proxy, exchange, match, { answer: decided, body })
+}
+
+function inquiryPath({ rule, params }: Matched, request: RequestParts, clientKey: string | undefined): GuardedRequest['inquiryPath'] {
+  const compiled = rule.inquiryPath
+  if (compiled === undefined) return undefined
+  return ({ fingerprint, executionId, attempt }) =>
+    compiled.render(request, params, { fingerprint, execution: executionId, attempt: String(attempt), key: clientKey ?? fingerprint })
 }
 
 function answer(

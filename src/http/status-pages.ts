@@ -2,6 +2,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { headerLines, passedOn } from '../model/headers.ts'
 import { problem } from '../model/problems.ts'
+import { wholeSeconds } from '../model/problem-document.ts'
+import { recordDocument } from '../model/record-document.ts'
 import type { RecordView } from '../model/record.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import { ownerTag } from '../fingerprint/owner.ts'
@@ -9,7 +11,6 @@ import type { Rule } from '../fingerprint/compile-rule.ts'
 import { type Gate, timeLeft } from '../idempotency/gate.ts'
 import type { Waiter } from '../idempotency/wait.ts'
 import type { Exchange } from './exchange.ts'
-import { wholeSeconds } from './problem-response.ts'
 import { requestParts } from './request-parts.ts'
 import type { TokenVerifier } from './verify-token.ts'
 
@@ -39,17 +40,7 @@ export function statusDocument(route: StatusRoute, record: RecordView): object {
   const rule = route.rules.get(record.rule)
   const { response } = record
   return {
-    fingerprint: record.fingerprint,
-    rule: record.rule,
-    status: record.status,
-    attempt: record.attempt,
-    execution: record.executionId,
-    duplicates: record.duplicates,
-    created_at: rfc3339(record.createdAt),
-    last_updated_at: rfc3339(record.updatedAt),
-    expires_at: record.expiresAt === undefined ? undefined : rfc3339(record.expiresAt),
-    http_status: response?.status,
-    result_hash: response === undefined ? undefined : `sha256:${response.bodyHash}`,
+    ...recordDocument(record),
     result_url: response?.bodyStored === true ? `${route.statusPath}/${record.fingerprint}/result` : undefined,
     retry_after: record.status === 'processing' && rule !== undefined ? wholeSeconds(timeLeft(route.gate, rule.config, record)) : undefined,
   }
@@ -65,8 +56,4 @@ export function maxWait(route: StatusRoute, record: RecordView): number {
 
 export function waiterOf({ client }: Exchange, limitMs: number): Waiter {
   return { limitMs, gone: () => client.gone, onGone: (wake) => client.onGone(wake) }
-}
-
-function rfc3339(milliseconds: number): string {
-  return new Date(milliseconds).toISOString()
 }

@@ -1,26 +1,22 @@
 // Joins the answer of a running execution, from its first byte, as soon as there is one to join.
 import type { RecordView } from '../model/record.ts'
 import type { AnswerHead } from '../model/stored-response.ts'
-import type { Claim, ExecutionName } from '../stores/store.ts'
+import type { ExecutionName } from '../stores/store.ts'
 import type { FollowedAnswer } from './answer.ts'
 import { Bell } from './bell.ts'
 import type { Gate } from './gate.ts'
+import type { InFlight, Turn } from './turn.ts'
 import { LOOK_AGAIN_MS, type Waiter } from './wait.ts'
 
-export type Joined = Claim | { readonly kind: 'joined'; readonly answer: FollowedAnswer }
+export type Joined = Turn | { readonly kind: 'joined'; readonly answer: FollowedAnswer }
 
 /**
  * Waits for the head of the answer. An execution that ends without one to join (a small answer, a failure) is decided by
  * acquiring anew, as for everybody who waits; `in_flight` where the limit or the client ended the waiting.
  */
-export async function attach(
-  gate: Gate,
-  first: Extract<Claim, { kind: 'in_flight' }>,
-  waiter: Waiter,
-  acquire: () => Promise<Claim>,
-): Promise<Joined> {
+export async function attach(gate: Gate, first: InFlight, waiter: Waiter, acquire: () => Promise<Turn>): Promise<Joined> {
   const end = performance.now() + waiter.limitMs
-  let claim: Claim = first
+  let claim: Turn = first
   while (claim.kind === 'in_flight') {
     const found = await waitForHead(gate, nameOf(claim.record), { ...waiter, limitMs: end - performance.now() })
     if (found === 'limit') return claim

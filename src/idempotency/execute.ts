@@ -1,24 +1,21 @@
 // One execution under a lease: forward, record, settle, and only then let the client see the end.
-import { headerValue } from '../model/headers.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem, type Problem, type ProblemName } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
-import type { HeaderList } from '../model/stored-response.ts'
 import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
 import { type Forwarding, forward } from '../upstream/forward.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
 import type { Answer, ClientStream } from './answer.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
+import { type ExecutionLabel, executionHeaders } from './execution-headers.ts'
 import { keepLease } from './keep-lease.ts'
+import type { Sign } from './breaker.ts'
+import type { Pass } from './limits.ts'
 import { persist } from './persist.ts'
 import { Recording } from './recording.ts'
 
-export interface Grant {
-  /** The record's, which may be an alias of the request's own. */
-  readonly fingerprint: string
-  readonly executionId: string
-  /** The fencing token: the upstream can refuse whatever is older than it has seen. */
-  readonly attempt: number
+export interface Grant extends ExecutionLabel {
+  readonly pass: Pass | undefined
 }
 
 /** How the upstream's part ended. */
@@ -73,7 +70,7 @@ class Execution {
       onLost: () => this.#warn('the lease was lost: another execution may have begun'),
       onCancelled: () => this.cancel(),
     })
-    let ending: Ending
+    let ending: Ending | undefined
     let settled: SettleResult | 'unsettled'
     try {
       ending = await this.#forward()
@@ -81,6 +78,7 @@ class Execution {
       settled = await this.#settle(ending)
     } finally {
       release()
+      this.#grant.pass?.leave(signOf(ending, this.#recording.outcome))
     }
     if (ending !== 'whole') return this.#answerFault(ending)
     if (this.#recording.outcome === 'completed') durations.add(rule.name, performance.now() - started)
@@ -89,16 +87,7 @@ class Execution {
 
   #forward(): Promise<Ending> {
     const { rule, operation, forward: sent } = this.#request
-    const { fingerprint, executionId, attempt } = this.#grant
-    const headers = [
-      ...withKey(sent.headers, operation.clientKey ?? fingerprint),
-      'Idempotency-Fingerprint',
-      fingerprint,
-      'Idempotency-Execution',
-      executionId,
-      'Idempotency-Attempt',
-      String(attempt),
-    ]
+    const headers = executionHeaders(sent.headers, this.#grant, operation.clientKey)
     const recording = this.#recording
     return new Promise((resolve) => {
       this.#forwarding = forward(
@@ -164,10 +153,10 @@ class Execution {
 
   #answerFault(error: UpstreamError): Promise<Answer> {
     const [name, detail] = FAULTS[error.fault]
-    const retry = error.sent ? (this.#request.rule.onUnknown === 'retry' ? 'same-key' : 'never') : 'same-key'
-    return this.#refuse(
-      problem(name, detail, { retry, fingerprint: this.#grant.fingerprint, ...(error.sent ? {} : { retryAfterMs: 1000 }) }),
-    )
+    const { onUnknown } = this.#request.rule
+    const retry = error.sent && onUnknown === 'refuse' ? 'never' : 'same-key'
+    const soon = !error.sent || typeof onUnknown === 'object'
+    return this.#refuse(problem(name, detail, { retry, fingerprint: this.#grant.fingerprint, ...(soon && { retryAfterMs: 1000 }) }))
   }
 
   #answerUnsettled(settled: 'stale' | 'unsettled'): Promise<Answer> {
@@ -211,9 +200,12 @@ const FAULTS: Readonly<Record<UpstreamError['fault'], readonly [ProblemName, str
   cancelled: ['upstream-broken', 'The execution was cancelled before the whole answer came: it may have been executed.'],
 }
 
-/** The upstream gets the client's own key, else the fingerprint, so that it can recognise the request as well. */
-function withKey(headers: HeaderList, key: string): HeaderList {
-  return headerValue(headers, 'idempotency-key') === undefined ? [...headers, 'Idempotency-Key', key] : headers
+/** `known` also where the answer said that it failed: the upstream has answered. */
+function signOf(ending: Ending | undefined, outcome: SettledStatus): Sign {
+  if (ending === undefined) return 'cancelled'
+  if (ending === 'whole') return outcome === 'unknown' ? 'unknown' : 'known'
+  if (ending.fault === 'cancelled') return 'cancelled'
+  return ending.sent ? 'unknown' : 'unreachable'
 }
 
 function nothing(): void {}

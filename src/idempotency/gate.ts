@@ -1,5 +1,6 @@
 // What the heart works with: the parts that the composition root puts together, and the rules of one request.
 import type { RuleConfig } from '../config/gateway-config.ts'
+import type { InquiryPath } from '../fingerprint/inquiry-path.ts'
 import type { Operation } from '../model/operation.ts'
 import type { RecordView } from '../model/record.ts'
 import type { ExecutionName, Store } from '../stores/store.ts'
@@ -8,6 +9,9 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 import type { ClientStream } from './answer.ts'
 import type { Answers } from './answers.ts'
 import type { Durations } from './durations.ts'
+import type { ExecutionLabel } from './execution-headers.ts'
+import type { Inquiries } from './inquiries.ts'
+import type { Limits } from './limits.ts'
 import type { LiveExecutions } from './live-executions.ts'
 
 export interface Log {
@@ -21,6 +25,8 @@ export interface Gate {
   readonly durations: Durations
   readonly live: LiveExecutions
   readonly answers: Answers
+  readonly limits: Limits
+  readonly inquiries: Inquiries
   readonly log: Log
   /** Milliseconds that one store call may take. */
   readonly storeTimeout: number
@@ -32,6 +38,8 @@ export interface GuardedRequest {
   readonly operation: Operation
   /** What an execution would send, but for the headers that name it. */
   readonly forward: Omit<UpstreamRequest, 'timeoutMs'>
+  /** Where the upstream is asked what became of an execution; undefined where the rule does not ask. */
+  readonly inquiryPath: ((execution: ExecutionLabel) => InquiryPath) | undefined
   /** Seconds of `Prefer: wait=N` (RFC 7240 4.3), where the client sent it. */
   readonly preferWait: number | undefined
   /** `Prefer: respond-async` (RFC 7240 4.1), where the rule allows it. */

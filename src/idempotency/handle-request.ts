@@ -1,15 +1,18 @@
 // The heart: who may execute, and what everybody else gets.
 import { newExecutionId } from '../model/execution-id.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
-import { type AcquireRequest, type Claim, StoreUnavailable } from '../stores/store.ts'
+import { StoreUnavailable } from '../stores/store.ts'
 import type { Answer, ClientStream } from './answer.ts'
 import { attach, type Joined } from './attach.ts'
 import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
-import { persist, takeBackClaim } from './persist.ts'
+import type { Pass } from './limits.ts'
+import { takeBackClaim } from './persist.ts'
 import { NOBODY } from './nobody.ts'
 import { refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
+import type { Acquired, InFlight, Turn } from './turn.ts'
+import { Turns } from './turns.ts'
 import { waitForTurn } from './wait.ts'
 
 export interface Handled {
@@ -21,20 +24,25 @@ export interface Handled {
 export async function handleRequest(gate: Gate, request: GuardedRequest, outcome: OutcomeTable, client: ClientStream): Promise<Handled> {
   const executionId = newExecutionId()
   const holdMs = holdTime(request)
+  const turns = new Turns(gate, request, { executionId, client })
+  let met: Joined | undefined
   try {
-    const acquire = (onCompleted: AcquireRequest['onCompleted']) =>
-      persist(() => gate.store.acquire(acquireRequest(request, executionId, onCompleted)), gate.storeTimeout)
-    let claim: Joined = await acquire(request.operation.firstTry ? 'execute' : 'replay')
+    let claim: Joined = await turns.take(request.operation.firstTry ? 'execute' : 'replay')
+    met = claim
     const held = claim.kind === 'in_flight' && holdMs > 0 && !request.respondAsync
     if (claim.kind === 'in_flight' && held) {
       // What was in flight when the request came is its answer, first try or not.
-      claim = await hold(gate, request, claim, { client, limitMs: holdMs, acquire: () => acquire('replay') })
+      claim = await hold(gate, request, claim, { client, limitMs: holdMs, acquire: () => turns.take('replay') })
     }
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
-    return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint: nameOf(claim) }
+    const fingerprint = nameOf(claim) ?? request.operation.fingerprint
+    return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    return { answer: answerWithoutStore(gate, request, executionId), fingerprint: request.operation.fingerprint }
+    return {
+      answer: answerWithoutStore(gate, request, { executionId, recordMet: met !== undefined || turns.unknownMet }),
+      fingerprint: request.operation.fingerprint,
+    }
   }
 }
 
@@ -42,8 +50,8 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
 function hold(
   gate: Gate,
   { rule }: GuardedRequest,
-  claim: Extract<Claim, { kind: 'in_flight' }>,
-  { client, limitMs, acquire }: { client: ClientStream; limitMs: number; acquire: () => Promise<Claim> },
+  claim: InFlight,
+  { client, limitMs, acquire }: { client: ClientStream; limitMs: number; acquire: () => Promise<Turn> },
 ): Promise<Joined> {
   let over = false
   let wakeUp = nothing
@@ -61,16 +69,16 @@ function hold(
   return turn
 }
 
-interface Turn {
+interface Execution {
   readonly executionId: string
   readonly outcome: OutcomeTable
   readonly client: ClientStream
 }
 
-function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn: Turn): Answer | Promise<Answer> {
+function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, execution: Execution): Answer | Promise<Answer> {
   switch (claim.kind) {
     case 'acquired':
-      return start(gate, request, claim, turn)
+      return start(gate, request, claim, execution)
     case 'in_flight':
       return request.respondAsync
         ? { kind: 'accepted', fingerprint: claim.record.fingerprint }
@@ -81,46 +89,50 @@ function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, turn: Turn
     case 'failed':
       return replay(gate.store, claim.response, claim.record, { lastEventId: request.lastEventId, streamIds: request.rule.streamIds })
     case 'unknown':
-      return refuseUnknown(claim.record)
+      return refuseUnknown(claim.record, claim.askAgainMs)
+    case 'refused':
+      return { kind: 'problem', problem: claim.problem }
     case 'key_reused':
       return refuseReuse(request, claim)
   }
 }
 
 /** In the background where the client prefers that: the execution then belongs to nobody who could leave. */
-function start(gate: Gate, request: GuardedRequest, claim: Extract<Claim, { kind: 'acquired' }>, turn: Turn): Answer | Promise<Answer> {
-  const { fingerprint, attempt } = claim
-  const grant = { fingerprint, attempt, executionId: turn.executionId }
-  if (!request.respondAsync) return execute(gate, request, grant, turn.outcome, request.streamTo?.(grant) ?? turn.client)
-  execute(gate, request, grant, turn.outcome, NOBODY).catch((error: unknown) =>
-    gate.log.error({ err: error, fingerprint: claim.fingerprint }, 'an execution in the background failed'),
-  )
-  return { kind: 'accepted', fingerprint: claim.fingerprint }
+function start(
+  gate: Gate,
+  request: GuardedRequest,
+  claim: Acquired,
+  { executionId, outcome, client }: Execution,
+): Answer | Promise<Answer> {
+  const { fingerprint, attempt, pass } = claim
+  const grant = { fingerprint, attempt, executionId, pass }
+  const run = () => execute(gate, request, grant, outcome, request.respondAsync ? NOBODY : (request.streamTo?.(grant) ?? client))
+  const answer = pass === undefined ? run() : executeWith(pass, run)
+  if (!request.respondAsync) return answer
+  answer.catch((error: unknown) => gate.log.error({ err: error, fingerprint }, 'an execution in the background failed'))
+  return { kind: 'accepted', fingerprint }
 }
 
-function nameOf(claim: Joined): string {
-  if (claim.kind === 'acquired') return claim.fingerprint
-  return claim.kind === 'joined' ? claim.answer.fingerprint : claim.record.fingerprint
+/** The execution leaves its place as soon as it has ended; whatever else happens, it is left. */
+async function executeWith(pass: Pass, run: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await run()
+  } finally {
+    pass.leave('cancelled')
+  }
 }
 
-function acquireRequest(
-  { rule, operation }: GuardedRequest,
-  executionId: string,
-  onCompleted: AcquireRequest['onCompleted'],
-): AcquireRequest {
-  return {
-    fingerprint: operation.fingerprint,
-    aliases: operation.aliases,
-    executionId,
-    rule: rule.name,
-    owner: operation.owner,
-    digest: operation.digest,
-    digestFields: operation.digestFields,
-    leaseMs: rule.lease,
-    ttlMs: rule.ttl,
-    onFailed: rule.onFailed,
-    onUnknown: rule.onUnknown,
-    onCompleted,
+/** Undefined where no record was met. */
+function nameOf(claim: Joined): string | undefined {
+  switch (claim.kind) {
+    case 'acquired':
+      return claim.fingerprint
+    case 'joined':
+      return claim.answer.fingerprint
+    case 'refused':
+      return undefined
+    default:
+      return claim.record.fingerprint
   }
 }
 
@@ -136,12 +148,19 @@ function withPreference(answer: Answer, holdMs: number): Answer {
   return { ...answer, headers: [...(answer.headers ?? []), 'Preference-Applied', `wait=${Math.floor(holdMs / 1000)}`] }
 }
 
-/** The claim may have been applied all the same, under any of the names: it is taken back, so that it cannot lapse into an unknown outcome. */
-function answerWithoutStore(gate: Gate, { rule, operation }: GuardedRequest, executionId: string): Answer {
+/**
+ * The claim may have been applied all the same, under any of the names: it is taken back, so that it cannot lapse into an
+ * unknown outcome. Where an earlier execution was met before the store went, no rule lets the request pass beside it.
+ */
+function answerWithoutStore(
+  gate: Gate,
+  { rule, operation }: GuardedRequest,
+  { executionId, recordMet }: { executionId: string; recordMet: boolean },
+): Answer {
   for (const fingerprint of [operation.fingerprint, ...(operation.aliases ?? [])]) {
     void takeBackClaim(gate.store, { fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
   }
-  return refuseWithoutStore(rule.onStoreError)
+  return refuseWithoutStore(recordMet ? 'refuse' : rule.onStoreError)
 }
 
 export function refuseWithoutStore(onStoreError: 'refuse' | 'pass'): Answer {

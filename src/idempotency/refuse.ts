@@ -30,7 +30,16 @@ export function refuseReuse({ operation }: GuardedRequest, claim: Extract<Claim,
   }
 }
 
-export function refuseUnknown(record: RecordView): Answer {
+/** `askAgainMs`: the upstream will be asked again, and not before that. */
+export function refuseUnknown(record: RecordView, askAgainMs?: number): Answer {
+  if (askAgainMs !== undefined) {
+    const detail =
+      'An earlier execution was sent to the upstream, and its outcome is not known. It is not run again, since it may have happened: the upstream will be asked, so ask again.'
+    return {
+      kind: 'problem',
+      problem: problem('outcome-unknown', detail, { fingerprint: record.fingerprint, retry: 'same-key', retryAfterMs: askAgainMs }),
+    }
+  }
   return {
     kind: 'problem',
     problem: problem(

@@ -1,7 +1,8 @@
 // Holds a request while an execution runs: woken by the store, and never past its own limit.
 import type { RecordView } from '../model/record.ts'
-import type { Claim, Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
 import { Bell } from './bell.ts'
+import type { InFlight, Turn } from './turn.ts'
 
 export interface Waiter {
   /** Milliseconds this one may be held. */
@@ -20,14 +21,9 @@ export const LOOK_AGAIN_MS = 1000
  * Of all who wait when an execution fails exactly one is granted the next, since each acquires anew; the rest wait on.
  * A client that has left is never granted anything.
  */
-export async function waitForTurn(
-  store: Store,
-  first: Extract<Claim, { kind: 'in_flight' }>,
-  waiter: Waiter,
-  acquire: () => Promise<Claim>,
-): Promise<Claim> {
+export async function waitForTurn(store: Store, first: InFlight, waiter: Waiter, acquire: () => Promise<Turn>): Promise<Turn> {
   const end = performance.now() + waiter.limitMs
-  let claim: Claim = first
+  let claim: Turn = first
   while (claim.kind === 'in_flight') {
     // Only read while it runs: waiting does not count as asking again.
     const record = await waitWhileProcessing(store, claim.record.fingerprint, { ...waiter, limitMs: end - performance.now() })

@@ -11,6 +11,8 @@ export interface Operation {
   readonly digestFields: string
   /** Keyed hash of whom the record belongs to. */
   readonly owner: string
+  /** Whom the rule's limits count it for: the owner's hash, or one name for all who have none. */
+  readonly countedFor: string
   /** The client says that it has never sent this before, and sent no key: a result that is there belongs to an earlier wish. */
   readonly firstTry: boolean
   /** The client's own idempotency key, where the rule has a key part and the client sent one. */

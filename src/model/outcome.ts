@@ -21,9 +21,14 @@ export type OutcomeTable = (status: number) => SettledStatus
  * A status that no pattern names is `unknown`: the gateway does not guess.
  */
 export function outcomeTable(patterns: Partial<OutcomePatterns> = {}): OutcomeTable {
+  return statusTable(DEFAULT_OUTCOME, patterns)
+}
+
+/** The same over nothing but these patterns, of which a later one wins over an earlier. */
+export function statusTable(...sources: readonly Partial<OutcomePatterns>[]): OutcomeTable {
   const table = new Map<number, SettledStatus>()
   for (const wanted of ['class', 'code'] as const) {
-    for (const source of [DEFAULT_OUTCOME, patterns]) {
+    for (const source of sources) {
       for (const outcome of ['completed', 'failed', 'unknown'] as const) {
         for (const pattern of source[outcome] ?? []) {
           if ((typeof pattern === 'number' ? 'code' : 'class') !== wanted) continue

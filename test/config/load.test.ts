@@ -15,6 +15,7 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
   t.same(config, {
     listen: { host: '127.0.0.1', port: 8080 },
     admin: { host: '127.0.0.1', port: 9080 },
+    adminToken: '',
     upstream: { url: 'http://127.0.0.1:3000', connectTimeout: 5000 },
     store: 'lmdb:./data',
     storeTimeout: 1000,

@@ -40,6 +40,31 @@ const rule = (body: string): string =>
 const part = (value: string): string =>
   `upstream: http://a\nrules:\n  - name: one\n    match: { path: '/t/:id/*' }\n    fingerprint: { id: ${value} }\n`
 
+const ask = (path: string, more = ''): string =>
+  `upstream: http://a\nrules:\n  - name: one\n    match: { path: /t/:taskId }\n    fingerprint: { id: body.id }\n    onUnknown:\n      ask:\n        path: ${path}\n        executed: [200]\n${more}`
+
+// Asking the upstream
+check('a variable that nothing knows', ask("¦'/r/{fingerprnt}'"), { says: /unknown variable "\{fingerprnt\}"/, hint: /"fingerprint"/ })
+check('a selector of an unknown source', ask("¦'/r/{header.x}/{bdy.id}'"), { says: /unknown selector source "bdy"/, hint: /body\.id/ })
+check('a parameter that match.path has not', ask("¦'/r/{path.taskID}'"), { says: /no parameter "taskID"/, hint: /taskId/ })
+check('a claim without a jwt section', ask("¦'/r/{jwt.sub}'"), { says: /no jwt section/ })
+check('more than a path can hold', ask("¦'/r/{body}'"), { says: /more than a path can hold/, hint: /\{body\.id\}/ })
+check('a variable that does not end', ask("¦'/r/{fingerprint'"), { says: /stands alone/ })
+check('a path without its slash', ask("¦'r/{fingerprint}'"), { says: /starts with one \// })
+check('a path with a space', ask("¦'/r r/{fingerprint}'"), { says: /character that a path cannot have/ })
+check('a status that means both', ask('/r', '        notExecuted: [404, ¦200]\n'), { says: /200 is already in executed/ })
+check('an unknown setting of ask', ask('/r', '        ¦notexecuted: [404]\n'), { says: /unknown key/, hint: /notExecuted/ })
+check(
+  'asking without a word for "it happened"',
+  ask('/r').replace('ask:\n', '¦ask:\n').replace('        executed: [200]\n', '').replace('¦ask:\n        ', 'ask:\n        ¦'),
+  {
+    says: /"executed" is missing/,
+  },
+)
+check('another word for what is done', rule('onUnknown: ¦wait'), { says: /"refuse" or "retry"/ })
+check('a breaker that never opens', rule('breaker: { unknown: ¦0 }'), { says: /at least 1/ })
+check('a short admin token', 'upstream: http://a\nadminToken: ¦short\n', { says: /at least 16 characters/ })
+
 // Syntax
 check('a key that stands twice', 'upstream: http://a\n¦upstream: http://b\n', { says: /stands here twice/ })
 check('text that is no YAML', 'upstream: http://a\nlisten: [::1]¦:80\n', { says: /not valid YAML/, hint: /needs quotes/ })

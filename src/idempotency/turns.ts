@@ -1,0 +1,70 @@
+// How one request comes to its turn: acquires, within the rule's limits, and asks the upstream where nobody knows what became of it.
+import type { AskConfig } from '../config/gateway-config.ts'
+import type { AcquireRequest, Claim } from '../stores/store.ts'
+import { acquireWithin } from './admission.ts'
+import type { ClientStream } from './answer.ts'
+import type { Gate, GuardedRequest } from './gate.ts'
+import { inquire } from './inquiry.ts'
+import { persist } from './persist.ts'
+import type { Turn } from './turn.ts'
+
+type OnCompleted = AcquireRequest['onCompleted']
+
+export class Turns {
+  readonly #gate: Gate
+  readonly #request: GuardedRequest
+  readonly #executionId: string
+  readonly #client: ClientStream
+  /** Once it was: an earlier execution is known of, whatever becomes of the store. */
+  unknownMet = false
+
+  constructor(gate: Gate, request: GuardedRequest, { executionId, client }: { executionId: string; client: ClientStream }) {
+    this.#gate = gate
+    this.#request = request
+    this.#executionId = executionId
+    this.#client = client
+  }
+
+  take(onCompleted: OnCompleted): Promise<Turn> {
+    const turn = this.#acquire(onCompleted)
+    const { onUnknown } = this.#request.rule
+    if (typeof onUnknown !== 'object') return turn
+    return turn.then((taken) => (taken.kind === 'unknown' ? this.#ask(taken, onUnknown.ask) : taken))
+  }
+
+  #acquire(onCompleted: OnCompleted): Promise<Turn> {
+    const [gate, request, executionId] = [this.#gate, this.#request, this.#executionId]
+    const acquire = (how: OnCompleted): Promise<Claim> =>
+      persist(() => gate.store.acquire(acquireRequest(request, executionId, how)), gate.storeTimeout)
+    const limits = gate.limits.of(request.rule)
+    return limits === undefined ? acquire(onCompleted) : acquireWithin(limits, gate, request, { executionId, onCompleted, acquire })
+  }
+
+  /** What the record says when the upstream has been asked. What was unknown is this request's answer, first try or not. */
+  async #ask(turn: Extract<Turn, { kind: 'unknown' }>, config: AskConfig): Promise<Turn> {
+    this.unknownMet = true
+    const [gate, request, { record }] = [this.#gate, this.#request, turn]
+    const found = await gate.inquiries.ask(record.executionId, config.backoff, () => inquire({ gate, request, config, record }))
+    if (found.kind === 'unclear') return { ...turn, askAgainMs: found.askAgainMs }
+    // Nothing is executed for a client that has left meanwhile.
+    const next = this.#client.gone ? turn : await this.#acquire('replay')
+    return next.kind === 'unknown' ? { ...next, askAgainMs: config.backoff } : next
+  }
+}
+
+function acquireRequest({ rule, operation }: GuardedRequest, executionId: string, onCompleted: OnCompleted): AcquireRequest {
+  return {
+    fingerprint: operation.fingerprint,
+    aliases: operation.aliases,
+    executionId,
+    rule: rule.name,
+    owner: operation.owner,
+    digest: operation.digest,
+    digestFields: operation.digestFields,
+    leaseMs: rule.lease,
+    ttlMs: rule.ttl,
+    onFailed: rule.onFailed,
+    onUnknown: rule.onUnknown === 'retry' ? 'retry' : 'refuse',
+    onCompleted,
+  }
+}
