@@ -222,7 +222,9 @@ export const configSchema = z.strictObject({
     .prefault('127.0.0.1:8080'),
   admin: value.address('Where health is served, never the traffic port: host:port, :port or a port').prefault('127.0.0.1:9080'),
   upstream: upstream.optional(),
-  store: value.storeUrl.prefault('lmdb:./data').describe('Where records live: lmdb:<folder>, redis://host, rediss://host, memory'),
+  store: value.storeUrl
+    .prefault('lmdb:./data')
+    .describe('Where records live: lmdb:<folder>, redis://host, rediss://host, postgres://user@host/database, memory'),
   storeTimeout: value.duration('How long the store may take to answer').prefault('1s'),
   secret: z.string().default('').describe('Keys the fingerprints; made and kept in the store when empty'),
   statusPath: z
