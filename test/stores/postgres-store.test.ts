@@ -70,8 +70,26 @@ function worksAgain(store: Store): Promise<void> {
   return until('the store works again', () => works(store))
 }
 
-t.test('the PostgreSQL store keeps the contract', async (t) => {
-  await storeContract(t, async () => ({ store: await open(url, 5000), peer: await open(url, 5000) }))
+t.test('the PostgreSQL store keeps the contract, and reads no table whole', async (t) => {
+  const own = await server.database()
+  const scans = () =>
+    server.sql(
+      `SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('oncegate_record', 'oncegate_piece') ORDER BY 1`,
+      own.name,
+    )
+  let before: unknown
+  await storeContract(t, async () => {
+    const first = await open(own.url, 5000)
+    const request = acquireOf(newFingerprint())
+    await first.acquire(request)
+    await first.append(pieceOf(request, 0, 'x'))
+    await first.close()
+    // The server now knows how small they are.
+    await server.sql('VACUUM ANALYZE', own.name)
+    before = await scans()
+    return { store: await open(own.url, 5000), peer: await open(own.url, 5000) }
+  })
+  t.same(await scans(), before)
 })
 
 t.test('G7: what is over is swept with its pieces, and nothing else: not a living lease, not a later end, not for ever', async (t) => {
@@ -239,18 +257,31 @@ t.test('watchers hear of settlings after their connection was cut, and are told 
   await until('told of the settling', () => calls > before)
 })
 
-t.test('what could not be told at once is told later', async (t) => {
+t.test('what could not be told at once is told later: the connection is away, or breaks in telling', async (t) => {
   const { store, proxy } = await openThroughProxy(t)
   const other = await open()
   t.teardown(() => other.close())
-  const request = acquireOf(newFingerprint())
-  await store.acquire(request)
-  const heard = latch()
-  await other.watch(request.fingerprint, heard.open)
-  // Both connections go; those of the pool come back as soon as they are needed, the one that tells a little later.
+  const watched = async (): Promise<{ request: AcquireRequest; heard: Promise<void> }> => {
+    const request = acquireOf(newFingerprint())
+    await store.acquire(request)
+    const heard = latch()
+    await other.watch(request.fingerprint, heard.open)
+    return { request, heard: within('the call', heard.opened) }
+  }
+  const first = await watched()
   proxy.cut()
-  await until('it is settled', async () => (await store.settle(settleOf(request, 'completed')).catch(() => 'again')) === 'ok')
-  await t.resolves(within('the call', heard.opened))
+  await until('it is settled', async () => (await store.settle(settleOf(first.request, 'completed')).catch(() => 'again')) === 'ok')
+  await t.resolves(first.heard)
+
+  const second = await watched()
+  const dropped = proxy.dropped
+  await store.settle(settleOf(second.request, 'completed'))
+  // The telling is on its way, and the network has not taken it yet.
+  proxy.fault = 'hold'
+  await until('it is lost', () => proxy.dropped > dropped)
+  proxy.fault = 'none'
+  proxy.cut()
+  await t.resolves(second.heard)
 })
 
 t.test('a gateway starts while the server is down, refuses at once, and works when it comes up', async (t) => {
@@ -289,10 +320,11 @@ t.test('a server that has become read-only is out of reach for every verb, and i
   await server.sql(drop)
   await until('its connections are new', async () => !(await works(store)))
   for (const verb of everyVerb(store, request)) await t.rejects(verb(), StoreUnavailable, String(verb))
+  const claims = () => Promise.all(Array.from({ length: 20 }, () => store.acquire(acquireOf(request.fingerprint)).catch(() => undefined)))
+  t.same(new Set(await claims()), new Set([undefined]))
   // Nothing ends the connections to the read-only one but the store itself.
   await server.sql(`ALTER DATABASE ${fallen.name} RESET default_transaction_read_only`)
-  await worksAgain(store)
-  for (let n = 0; n < 20; n++) t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
+  await until('all claims are answered', async () => (await claims()).every((claim) => claim?.kind === 'in_flight'))
 })
 
 t.test('no error shows whose record it was or what was in it', async (t) => {

@@ -35,6 +35,10 @@ t.test('of ten gateways that start at once each works, and the tables were made 
   const claims = await Promise.all(stores.map((store) => store.acquire(acquireOf(fingerprint))))
   t.equal(claims.filter(({ kind }) => kind === 'acquired').length, 1)
   t.match(await server.sql('SELECT version, needs FROM oncegate_migration', name), [{ version: 1, needs: 1 }])
+  const counts = `SELECT xact_commit::int AS done, xact_rollback::int AS failed FROM pg_stat_database WHERE datname = '${name}'`
+  const [{ done, failed } = { done: 0, failed: 0 }] = await server.sql<{ done: number; failed: number }>(counts)
+  t.ok(done >= 10, 'those who have made them, or found them made, are counted')
+  t.equal(failed, 0, 'none has come in the way of another')
 })
 
 t.test('?schema= makes a schema and keeps everything in it; deployments in two schemas know nothing of each other', async (t) => {

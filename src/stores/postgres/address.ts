@@ -3,6 +3,11 @@ import type { PoolConfig } from 'pg'
 import { columnTypes } from './column-types.ts'
 
 const DEFAULT_CONNECTIONS = 10
+/**
+ * Every row is found by its key. A plan is made once for a connection, perhaps while the table is small enough for the server to
+ * read it all, and would still do so when it is large.
+ */
+const PLANS = '-c enable_seqscan=off -c jit=off'
 /** The server gives up a statement a little before the gateway does, and the connection is of use again. */
 const SERVER_SHARE = 0.9
 
@@ -38,7 +43,7 @@ export function readAddress(address: string, timeoutMs: number): PostgresAddress
     connectionTimeoutMillis: timeoutMs,
     keepAlive: true,
     statement_timeout: Math.max(1, Math.floor(timeoutMs * SERVER_SHARE)),
-    ...(schema !== undefined && { options: `-c search_path=${schema}` }),
+    options: schema === undefined ? PLANS : `${PLANS} -c search_path=${schema}`,
     types: columnTypes,
   }
   return { config, schema }

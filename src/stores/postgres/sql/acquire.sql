@@ -14,6 +14,7 @@ CREATE FUNCTION oncegate_acquire(
   OUT kind text, OUT read_at bigint, OUT record oncegate_record
 ) LANGUAGE plpgsql AS $$
 DECLARE
+  _name text;
   _one oncegate_record;
   _state text;     -- status of one by the clock
   _word text;      -- why one refuses, or null
@@ -46,13 +47,10 @@ BEGIN
     -- Its own claim before all, then whatever refuses, then what lives.
     kind := NULL;
     _follows := NULL;
-    FOR _one IN
-      SELECT r.* FROM unnest(_names) WITH ORDINALITY AS n (name, place)
-      JOIN oncegate_record AS r ON r.fingerprint = n.name
-      ORDER BY n.place FOR UPDATE OF r
-    LOOP
+    FOREACH _name IN ARRAY _names LOOP
+      SELECT * INTO _one FROM oncegate_record AS r WHERE r.fingerprint = _name FOR UPDATE;
       read_at := oncegate_now();
-      CONTINUE WHEN _one.expires_at <= read_at;
+      CONTINUE WHEN _one.fingerprint IS NULL OR _one.expires_at <= read_at;
       _state := CASE WHEN _one.status = 'processing' AND _one.lease_until <= read_at THEN 'unknown' ELSE _one.status END;
       IF _one.status = 'processing' AND _one.execution = _execution THEN
         record := _one;

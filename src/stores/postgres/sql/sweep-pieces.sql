@@ -7,10 +7,9 @@
 WITH logs AS (
   SELECT log FROM oncegate_dropped_log ORDER BY log LIMIT $1 FOR UPDATE SKIP LOCKED
 ), pieces AS (
-  DELETE FROM oncegate_piece AS p
-  USING (SELECT q.log, q.position FROM oncegate_piece AS q JOIN logs USING (log) LIMIT $1) AS batch
-  WHERE p.log = batch.log AND p.position = batch.position
-  RETURNING p.log
+  DELETE FROM oncegate_piece
+  WHERE ctid = ANY (ARRAY(SELECT p.ctid FROM oncegate_piece AS p WHERE p.log = ANY (ARRAY(SELECT log FROM logs)) LIMIT $1))
+  RETURNING log
 ), counted AS (
   SELECT count(*)::integer AS count FROM pieces
 ), done AS (

@@ -9,13 +9,13 @@ WITH due AS (
   SELECT fingerprint FROM oncegate_record WHERE sweep_at <= oncegate_now() ORDER BY sweep_at LIMIT $1
   FOR UPDATE SKIP LOCKED
 ), gone AS (
-  DELETE FROM oncegate_record AS r USING due
-  WHERE r.fingerprint = due.fingerprint AND r.expires_at <= oncegate_now()
+  DELETE FROM oncegate_record AS r
+  WHERE r.fingerprint = ANY (ARRAY(SELECT fingerprint FROM due)) AND r.expires_at <= oncegate_now()
     AND (r.status <> 'processing' OR r.lease_until <= oncegate_now())
   RETURNING r.fingerprint, r.log
 ), later AS (
-  UPDATE oncegate_record AS r SET sweep_at = r.expires_at FROM due
-  WHERE r.fingerprint = due.fingerprint AND NOT coalesce(r.expires_at <= oncegate_now(), false)
+  UPDATE oncegate_record AS r SET sweep_at = r.expires_at
+  WHERE r.fingerprint = ANY (ARRAY(SELECT fingerprint FROM due)) AND NOT coalesce(r.expires_at <= oncegate_now(), false)
 ), dropped AS (
   INSERT INTO oncegate_dropped_log SELECT log FROM gone WHERE log IS NOT NULL
 )

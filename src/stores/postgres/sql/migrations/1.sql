@@ -32,7 +32,7 @@ CREATE TABLE oncegate_record (
   log_head text,
   log_bytes bigint NOT NULL DEFAULT 0,
   log_dropped boolean NOT NULL DEFAULT false
-) WITH (fillfactor = 80);
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 
 CREATE INDEX oncegate_record_sweep ON oncegate_record (sweep_at);
 
