@@ -57,7 +57,11 @@ export class TcpProxy {
 
   /** Breaks every connection. */
   cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    for (const socket of this.#sockets) {
+      // A reset of one that is shutting down fails, and leaves a handle that keeps Node from ending.
+      if (socket.writableEnded) socket.destroy()
+      else socket.resetAndDestroy()
+    }
   }
 
   async stop(): Promise<void> {

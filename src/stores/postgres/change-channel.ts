@@ -117,9 +117,11 @@ export class ChangeChannel {
       try {
         await client.connect()
         await this.#bounded(this.#subscribe(client))
-        this.#onReady(client)
-        pauseMs = FIRST_PAUSE_MS
-        await ended
+        if (!this.#closed) {
+          this.#onReady(client)
+          pauseMs = FIRST_PAUSE_MS
+          await ended
+        }
       } catch (error) {
         this.#onTrouble(error)
       }
@@ -143,7 +145,6 @@ export class ChangeChannel {
   }
 
   #onReady(client: Client): void {
-    if (this.#closed) return
     this.#client = client
     if (this.#troubled) this.#options.warn('PostgreSQL is back')
     this.#troubled = false
