@@ -63,9 +63,13 @@ t.test('?schema= makes a schema and keeps everything in it; deployments in two s
 t.test("without it the role's search_path says where", async (t) => {
   const { name, url } = await server.database()
   await server.sql('CREATE SCHEMA mine', name)
+  await server.sql('CREATE SCHEMA yours', name)
   await server.sql(`ALTER DATABASE ${name} SET search_path = mine`)
   await opened(t, url)
-  t.same(await server.sql(`SELECT schemaname AS schema FROM pg_tables WHERE tablename = 'oncegate_record'`, name), [{ schema: 'mine' }])
+  const where = () => server.sql(`SELECT schemaname AS schema FROM pg_tables WHERE tablename = 'oncegate_record' ORDER BY 1`, name)
+  t.same(await where(), [{ schema: 'mine' }])
+  await opened(t, `${url}?options=-c%20search_path%3Dyours`)
+  t.same(await where(), [{ schema: 'mine' }, { schema: 'yours' }])
 })
 
 t.test('a role that may not create tables is told so, and what to do; where they are there it may work', async (t) => {
@@ -102,6 +106,7 @@ t.test('an address that leads nowhere is refused at once, without the password',
   t.match(await refusal(`postgres://postgres:pw-secret@127.0.0.1:${server.port}/nowhere`), /database "nowhere" does not exist/)
   t.match(await refusal(`${server.url()}?schema=Mine;--`), /schema= of a postgres/)
   t.match(await refusal(`${server.url()}?connections=0`), /connections= of a postgres/)
+  t.match(await refusal(`${server.url()}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem`), /ENOENT.*ca.pem/)
   t.match(await refusal('postgres://user:pw-secret@:x/'), /not a valid postgres/)
   await server.sql(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`)
   t.match(await refusal(server.url('latin')), /encoding is LATIN1/)

@@ -1,5 +1,6 @@
 // What a postgres:// address says, in the driver's terms.
 import type { PoolConfig } from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
 import { columnTypes } from './column-types.ts'
 
 const DEFAULT_CONNECTIONS = 10
@@ -34,8 +35,11 @@ export function readAddress(address: string, timeoutMs: number): PostgresAddress
   }
   url.searchParams.delete('schema')
   url.searchParams.delete('connections')
+  // Read once: the files of certificates that it names are not looked for again with each connection.
+  const said = parseIntoClientConfig(url.href)
+  const options = [PLANS, said.options, schema && `-c search_path=${schema}`].filter(Boolean).join(' ')
   const config = {
-    connectionString: url.href,
+    ...said,
     fallback_application_name: 'oncegate',
     max: connections,
     // All come to be used under load, and a quiet gateway keeps them: a new one costs more than an idle one.
@@ -43,7 +47,7 @@ export function readAddress(address: string, timeoutMs: number): PostgresAddress
     connectionTimeoutMillis: timeoutMs,
     keepAlive: true,
     statement_timeout: Math.max(1, Math.floor(timeoutMs * SERVER_SHARE)),
-    options: schema === undefined ? PLANS : `${PLANS} -c search_path=${schema}`,
+    options,
     types: columnTypes,
   }
   return { config, schema }

@@ -88,10 +88,11 @@ async function look(client: Client): Promise<State> {
 }
 
 async function migrate(client: Client, named: string | undefined): Promise<void> {
+  // Held until the connection ends, and taken before the transaction begins: within one the server may go on believing that a table
+  // which another has made meanwhile is not there. One key for each place: two deployments do not wait for each other.
+  const key = `SELECT pg_advisory_lock(hashtextextended('oncegate tables ' || coalesce($1, current_schema(), ''), 0))`
+  await client.query({ name: 'oncegate_lock', text: key, values: [named ?? null] })
   await client.query('BEGIN')
-  // Ends with the transaction, or with the connection. One key for each place: two deployments do not wait for each other.
-  const key = `SELECT pg_advisory_xact_lock(hashtextextended('oncegate tables ' || coalesce($1, current_schema(), ''), 0))`
-  await client.query({ name: 'lock', text: key, values: [named ?? null] })
   const state = await look(client)
   const { role, version, functions } = state
   let { schema } = state
