@@ -3,11 +3,14 @@
 # failure, not a skip. CHROMIUM=/path/to/chrome names a browser that is not on the PATH.
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- redis-server chromium
+[ $# -gt 0 ] || set -- redis-server postgresql chromium
 
 found() {
-  [ "$1" = chromium ] || { command -v "$1" >/dev/null; return; }
-  command -v "${CHROMIUM:-chromium}" >/dev/null || command -v google-chrome >/dev/null
+  case $1 in
+    chromium) command -v "${CHROMIUM:-chromium}" >/dev/null || command -v google-chrome >/dev/null ;;
+    postgresql) command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
 }
 
 missing=()
@@ -18,7 +21,7 @@ done
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   echo "The tests need ${missing[*]}. Please install it, for example:" >&2
-  echo "  sudo apt-get install ${missing[*]}    (macOS: brew install redis; CHROMIUM=/path/to/chrome)" >&2
+  echo "  sudo apt-get install ${missing[*]}    (macOS: brew install redis postgresql; CHROMIUM=/path/to/chrome)" >&2
   exit 1
 fi
 
@@ -26,7 +29,11 @@ echo "installing ${missing[*]} ..."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
+# Debian would make a cluster of its own and start it: the tests make theirs.
+create=/etc/postgresql-common/createcluster.conf
+[[ " ${missing[*]} " != *' postgresql '* || -e $create ]] || { mkdir -p "${create%/*}" && echo 'create_main_cluster = false' >"$create"; }
+install=(apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold)
+if ! { apt-get update && "${install[@]}" "${missing[@]}"; } </dev/null >"$log" 2>&1; then
   cat "$log" >&2
   echo "${missing[*]} could not be installed" >&2
   exit 1

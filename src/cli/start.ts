@@ -67,5 +67,5 @@ async function withUpstream(options: StartOptions) {
 
 /** A store URL may hold a password. */
 function shown(store: string): string {
-  return store.replace(/\/\/[^@/]*@/, '//***@')
+  return store.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*/, '?***')
 }

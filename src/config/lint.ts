@@ -66,7 +66,7 @@ function warnOfStore(root: unknown): Finding[] {
       place: ['store'],
       at: 'value',
       message: 'records in memory are lost at a restart, and no other gateway sees them',
-      hint: 'for more than a trial use lmdb:./data or redis://host',
+      hint: 'for more than a trial use lmdb:./data, redis://host or postgres://host/database',
     },
   ]
 }

@@ -233,7 +233,9 @@ export const configSchema = z.strictObject({
     .default('')
     .describe('Bearer token that the admin port asks for, health excepted. Default: none'),
   upstream: upstream.optional(),
-  store: value.storeUrl.prefault('lmdb:./data').describe('Where records live: lmdb:<folder>, redis://host, rediss://host, memory'),
+  store: value.storeUrl
+    .prefault('lmdb:./data')
+    .describe('Where records live: lmdb:<folder>, redis://host, rediss://host, postgres://user@host/database, memory'),
   storeTimeout: value.duration('How long the store may take to answer').prefault('1s'),
   secret: z.string().default('').describe('Keys the fingerprints; made and kept in the store when empty'),
   statusPath: z

@@ -1,14 +1,14 @@
 // What `store` may say.
 import { didYouMean } from './did-you-mean.ts'
 
-const SCHEMES = ['lmdb:', 'redis://', 'rediss://', 'memory'] as const
+const SCHEMES = ['lmdb:', 'redis://', 'rediss://', 'postgres://', 'memory'] as const
 
 /** What is wrong with it, or undefined. Never quotes more than the scheme: a store's URL may hold a password. */
 export function checkStoreUrl(text: string): { message: string; hint?: string | undefined } | undefined {
   // Unquoted, YAML takes no text that ends in a colon: the word alone will do.
   if (text === 'memory:' || text === 'memory') return undefined
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/)?/.exec(text)?.[0]
-  const expected = 'expected lmdb:<folder>, redis://host[:port][/db], rediss://… or memory'
+  const expected = 'expected lmdb:<folder>, redis://host[:port][/db], rediss://…, postgres://user@host[:port]/db or memory'
   if (scheme === undefined) {
     return { message: 'a store starts with its kind', hint: didYouMean(text, ['lmdb:', 'memory']) ?? expected }
   }
@@ -22,6 +22,10 @@ export function checkStoreUrl(text: string): { message: string; hint?: string | 
     return URL.canParse(text) && new URL(text).hostname !== ''
       ? undefined
       : { message: 'not a valid URL', hint: `write ${scheme}host:6379` }
+  }
+  if (scheme === 'postgres://' || scheme === 'postgresql://') {
+    // Without a host: the one of `?host=`, a folder with the server's socket, or PGHOST.
+    return URL.canParse(text) ? undefined : { message: 'not a valid URL', hint: `write ${scheme}user@host:5432/database` }
   }
   return { message: `unknown kind of store "${scheme}"`, hint: didYouMean(scheme, SCHEMES) ?? expected }
 }

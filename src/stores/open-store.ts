@@ -2,7 +2,7 @@
 import type { StoreOptions } from './store-options.ts'
 import type { Store } from './store.ts'
 
-/** `memory:`, `lmdb:<directory>`, `redis://…`, `rediss://…`. A Redis that is down does not stop a gateway from starting. */
+/** `memory:`, `lmdb:<directory>`, `redis://…`, `rediss://…`, `postgres://…`. A server that is down does not stop a gateway from starting. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const scheme = url.slice(0, url.indexOf(':') + 1)
   switch (scheme) {
@@ -21,7 +21,12 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
       const { openRedisStore } = await import('./redis/redis-store.ts')
       return openRedisStore(url, options)
     }
+    case 'postgres:':
+    case 'postgresql:': {
+      const { openPostgresStore } = await import('./postgres/postgres-store.ts')
+      return openPostgresStore(url, options)
+    }
     default:
-      throw new RangeError(`no store for this address: it should begin with memory:, lmdb:, redis:// or rediss://`)
+      throw new RangeError('no store for this address: it should begin with memory:, lmdb:, redis://, rediss:// or postgres://')
   }
 }

@@ -1,5 +1,5 @@
-// The record's state machine as pure functions: what each verb decides, given the record and the time. acquire.lua,
-// renew.lua and settle.lua say the same in Redis; the contract suite holds the two to each other.
+// The record's state machine as pure functions: what each verb decides, given the record and the time. The
+// scripts in redis/ and the SQL in postgres/ say the same; the contract suite holds them to each other.
 import type { RecordStatus, RecordView } from '../model/record.ts'
 import type { AnswerHead, ResponseHead } from '../model/stored-response.ts'
 import type {

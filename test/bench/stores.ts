@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { openStore } from '../../src/stores/open-store.ts'
 import type { Store } from '../../src/stores/store.ts'
+import { PostgresServer } from '../helpers/postgres-server.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { acquireOf, newFingerprint, responseOf, settleOf } from '../stores/requests.ts'
 
@@ -63,7 +64,7 @@ async function measure(name: string, store: Store): Promise<void> {
   const refusals = await rate(() => store.acquire(acquireOf(running.fingerprint)))
   const figures = { pairs, replays, refusals, ...(await logs(store)) }
   console.log(
-    name.padEnd(8) +
+    name.padEnd(9) +
       Object.entries(figures)
         .map(([what, figure]) => `${String(figure).padStart(8)} ${what}/s`)
         .join(''),
@@ -74,8 +75,11 @@ async function measure(name: string, store: Store): Promise<void> {
 const options = { timeoutMs: 10_000, warn: () => undefined }
 const directory = await mkdtemp(join(tmpdir(), 'oncegate-bench-'))
 const server = await RedisServer.start(['--appendonly', 'no'])
+const postgres = await PostgresServer.start(['fsync=on', 'full_page_writes=on', 'shared_buffers=128MB', 'autovacuum=on'])
 await measure('memory', await openStore('memory:', options))
 await measure('lmdb', await openStore(`lmdb:${directory}`, options))
 await measure('redis', await openStore(server.url, options))
+await measure('postgres', await openStore(postgres.url(), options))
 await server.stop()
+await postgres.stop()
 await rm(directory, { recursive: true, force: true })

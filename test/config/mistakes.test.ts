@@ -253,10 +253,17 @@ check('an unknown store', 'upstream: http://a\nstore: ¦redsi://h\n', {
   says: /unknown kind of store "redsi:\/\/"/,
   hint: /did you mean "redis:\/\/"\?/,
 })
-check('a store of a later version', 'upstream: http://a\nstore: ¦postgres://h/db\n', {
+check('an unknown store that is like none', 'upstream: http://a\nstore: ¦mysql://h/db\n', {
   says: /unknown kind of store/,
   hint: /expected lmdb/,
 })
+check('a misspelt PostgreSQL', 'upstream: http://a\nstore: ¦postgress://h/db\n', {
+  says: /unknown kind of store/,
+  hint: /did you mean "postgres:/,
+})
+check('a PostgreSQL address that is none', 'upstream: http://a\nstore: ¦postgres://h:x/db\n', { says: /not a valid URL/, hint: /5432/ })
+check('a PostgreSQL address', "upstream: http://a\nstore: 'postgresql://u:p@h/db?schema=s&connections=4'\n")
+check('a PostgreSQL socket', "upstream: http://a\nstore: 'postgres:///db?host=/run/postgresql'\n")
 check('a store without its kind', 'upstream: http://a\nstore: ¦memry\n', {
   says: /starts with its kind/,
   hint: /did you mean "memory"\?/,

@@ -31,6 +31,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['stores/redis/'],
   lmdb: ['stores/lmdb/'],
   pg: ['stores/postgres/'],
+  'pg-connection-string': ['stores/postgres/'],
   '@fastify/http-proxy': ['http/'],
   '@fastify/busboy': ['fingerprint/'],
   '@fastify/': ['http/', 'admin/'],

@@ -1,4 +1,5 @@
 // The stores that several gateways can share, each fresh for one test.
+import { PostgresServer } from './postgres-server.ts'
 import { RedisServer } from './redis-server.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
@@ -8,10 +9,14 @@ export interface SharedStore {
   readonly remove: () => Promise<void>
 }
 
-export const SHARED_STORES: Readonly<Record<'redis' | 'lmdb', () => Promise<SharedStore>>> = {
+export const SHARED_STORES: Readonly<Record<'redis' | 'lmdb' | 'postgres', () => Promise<SharedStore>>> = {
   redis: async () => {
     const server = await RedisServer.start()
     return { url: server.url, remove: () => server.stop() }
+  },
+  postgres: async () => {
+    const { url, drop } = await (await PostgresServer.shared()).database()
+    return { url, remove: drop }
   },
   lmdb: async () => {
     const directory = await temporaryDirectory()

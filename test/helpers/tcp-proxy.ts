@@ -14,13 +14,16 @@ export class TcpProxy {
   delayMs = 0
   /** How often something did not pass. */
   dropped = 0
+  /** Where new connections lead: a name that moves from one server to another. */
+  targetPort: number
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #onRequest: (() => void) | undefined
 
   private constructor(targetPort: number) {
+    this.targetPort = targetPort
     this.#server = createServer((client) => {
-      const target = connect(targetPort, '127.0.0.1')
+      const target = connect(this.targetPort, '127.0.0.1')
       this.#pipe(client, target, () => {
         this.#onRequest?.()
         return this.fault !== 'hold'
@@ -54,7 +57,11 @@ export class TcpProxy {
 
   /** Breaks every connection. */
   cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    for (const socket of this.#sockets) {
+      // A reset of one that is shutting down fails, and leaves a handle that keeps Node from ending.
+      if (socket.writableEnded) socket.destroy()
+      else socket.resetAndDestroy()
+    }
   }
 
   async stop(): Promise<void> {

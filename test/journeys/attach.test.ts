@@ -53,6 +53,7 @@ const SCENES: Record<string, Open> = {
   'one gateway': oneGateway,
   'two gateways on Redis': twoGateways('redis'),
   'two gateways on LMDB': twoGateways('lmdb'),
+  'two gateways on PostgreSQL': twoGateways('postgres'),
 }
 
 /** An upstream that streams events, each when it is let. */

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { type Answer, send } from '../helpers/client.ts'
 import { testGateway } from '../helpers/gateway.ts'
 import { gatewayProcess } from '../helpers/gateway-process.ts'
+import { PostgresServer } from '../helpers/postgres-server.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { until, within } from '../helpers/until.ts'
@@ -59,43 +60,55 @@ t.test('a store that is down at the start: not ready, nothing executed, and read
   t.equal(upstream.count('/pay'), 1)
 })
 
-t.test('a store that stands still', async (t) => {
-  const redis = await RedisServer.start()
-  t.teardown(() => redis.stop())
-  const upstream = await startUpstream()
-  t.teardown(upstream.close)
-  const gateway = await gatewayProcess({ upstream: upstream.url, store: redis.url, rules: RULES, top: TOP })
-  t.teardown(() => gateway.kill())
-  t.equal((await ask(gateway, 'before')).status, 200)
+const SERVERS = {
+  redis: async () => {
+    const server = await RedisServer.start()
+    return { server, url: server.url }
+  },
+  postgres: async () => {
+    const server = await PostgresServer.start()
+    return { server, url: server.url() }
+  },
+}
 
-  redis.pause()
-  const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => timed(ask(gateway, `still${i}`))))
-  for (const status of new Set(answers.map(({ result }) => result.status))) t.equal(status, 503)
-  unavailable(t, answers[0]!.result)
-  const slowest = Math.max(...answers.map(({ tookMs }) => tookMs))
-  // The margin is for a hundred clients at once on a busy machine.
-  t.ok(slowest < 2 * STORE_TIMEOUT_MS, `the slowest took ${slowest} ms`)
-  const passed = await ask(gateway, 'k', '/pass')
-  t.match(passed, { status: 200, headers: { 'idempotency-unguarded': 'true' } })
-  t.notOk(passed.headers['idempotency-fingerprint'], 'what is not guarded has no fingerprint')
-  t.equal(upstream.count('/pay'), 1)
-  // Far longer than the lease: what tries again has come to long pauses by now.
-  await new Promise((resolve) => setTimeout(resolve, 3 * LEASE_MS))
-  redis.resume()
+for (const [kind, start] of Object.entries(SERVERS))
+  t.test(`a store that stands still: ${kind}`, async (t) => {
+    const { server, url } = await start()
+    t.teardown(() => server.stop())
+    const upstream = await startUpstream()
+    t.teardown(upstream.close)
+    const gateway = await gatewayProcess({ upstream: upstream.url, store: url, rules: RULES, top: TOP })
+    t.teardown(() => gateway.kill())
+    t.equal((await ask(gateway, 'before')).status, 200)
 
-  // The server now does what it was asked to before it stood still: claims that nobody is waiting for.
-  const after = new Map<number, number>()
-  const results = Array.from({ length: 100 }, async (_, i) => {
-    await until(`still${i} is executed`, async () => {
-      const { status } = await ask(gateway, `still${i}`)
-      after.set(status, (after.get(status) ?? 0) + 1)
-      return status === 200 || status === 409
+    server.pause()
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => timed(ask(gateway, `still${i}`))))
+    for (const status of new Set(answers.map(({ result }) => result.status))) t.equal(status, 503)
+    unavailable(t, answers[0]!.result)
+    const slowest = Math.max(...answers.map(({ tookMs }) => tookMs))
+    // The margin is for a hundred clients at once on a busy machine.
+    t.ok(slowest < 3 * STORE_TIMEOUT_MS, `the slowest took ${slowest} ms`)
+    const passed = await ask(gateway, 'k', '/pass')
+    t.match(passed, { status: 200, headers: { 'idempotency-unguarded': 'true' } })
+    t.notOk(passed.headers['idempotency-fingerprint'], 'what is not guarded has no fingerprint')
+    t.equal(upstream.count('/pay'), 1)
+    // Far longer than the lease: what tries again has come to long pauses by now.
+    await new Promise((resolve) => setTimeout(resolve, 3 * LEASE_MS))
+    server.resume()
+
+    // The server now does what it was asked to before it stood still: claims that nobody is waiting for.
+    const after = new Map<number, number>()
+    const results = Array.from({ length: 100 }, async (_, i) => {
+      await until(`still${i} is executed`, async () => {
+        const { status } = await ask(gateway, `still${i}`)
+        after.set(status, (after.get(status) ?? 0) + 1)
+        return status === 200 || status === 409
+      })
     })
+    await Promise.all(results)
+    t.notOk(after.has(409), `no claim of a refused request became an unknown outcome: ${JSON.stringify([...after])}`)
+    t.equal(upstream.count('/pay'), 101)
   })
-  await Promise.all(results)
-  t.notOk(after.has(409), `no claim of a refused request became an unknown outcome: ${JSON.stringify([...after])}`)
-  t.equal(upstream.count('/pay'), 101)
-})
 
 t.test('a connection that fails', async (t) => {
   const redis = await RedisServer.start()

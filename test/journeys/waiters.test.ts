@@ -48,9 +48,9 @@ async function house(t: Test, store: string): Promise<House> {
   }
 }
 
-const WOKEN_WITHIN_MS = { redis: 50, lmdb: 100 }
+const WOKEN_WITHIN_MS = { redis: 50, lmdb: 100, postgres: 50 }
 
-for (const store of ['redis', 'lmdb'] as const) {
+for (const store of ['redis', 'lmdb', 'postgres'] as const) {
   t.test(`one who waits at another gateway is woken at once: ${store}`, async (t) => {
     const shared = await SHARED_STORES[store]()
     t.teardown(shared.remove)

@@ -10,7 +10,7 @@ t.test('memory: opens', async (t) => {
 })
 
 t.test('an address that names no store is refused, and never shown: it may hold a password', async (t) => {
-  for (const url of ['', 'lmdb:', 'mysql://user:pw@host', 'redis', 'redis+sentinel://a']) {
+  for (const url of ['', 'lmdb:', 'mysql://user:pw@host', 'redis', 'redis+sentinel://a', 'postgres://user:pw@:x/']) {
     const error = await openStore(url, options).then(
       () => undefined,
       (reason: unknown) => reason,

@@ -1,0 +1,177 @@
+// The store on PostgreSQL: each verb is one statement and one round trip, on the server's clock.
+import type { RecordView } from '../../model/record.ts'
+import type { KeptResponse } from '../../model/stored-response.ts'
+import { withDeadline } from '../deadline.ts'
+import type { StoreOptions } from '../store-options.ts'
+import type {
+  AcquireRequest,
+  AppendRequest,
+  Claim,
+  ExecutionName,
+  LogReading,
+  LogRequest,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+  Store,
+  TtlMs,
+} from '../store.ts'
+import { INLINE_BYTES, StoreUnavailable } from '../store.ts'
+import { checkSettle, living, readLog, viewOf } from '../transitions.ts'
+import type { PostgresAddress } from './address.ts'
+import { readAddress } from './address.ts'
+import { ChangeChannel } from './change-channel.ts'
+import { warnOfForgetting } from './check-server.ts'
+import type { Value } from './connections.ts'
+import { Connections } from './connections.ts'
+import { Preparation } from './preparation.ts'
+import type { ClaimRow, ReadRow } from './rows.ts'
+import { readClaim, readRecord, readStored, writeAnswerHead, writeHead } from './rows.ts'
+import { STATEMENTS } from './statements.ts'
+import { Sweeper } from './sweeper.ts'
+
+const NO_BYTES = Buffer.alloc(0)
+
+/**
+ * Also where the server is down: the store is then out of reach until it is up. Rejects where an operator has to act: a role that
+ * may not create the tables, a wrong password, tables of a later version.
+ */
+export async function openPostgresStore(url: string, options: StoreOptions): Promise<PostgresStore> {
+  const address = readAddress(url, options.timeoutMs)
+  const preparation = new Preparation(address, options)
+  await preparation.firstTry()
+  return new PostgresStore(address, preparation, options)
+}
+
+export class PostgresStore implements Store {
+  readonly #connections: Connections
+  readonly #preparation: Preparation
+  readonly #changes: ChangeChannel
+  readonly #sweeper: Sweeper
+  readonly #timeoutMs: number
+  #closed = false
+
+  constructor(address: PostgresAddress, preparation: Preparation, options: StoreOptions) {
+    this.#connections = new Connections(address, options.timeoutMs)
+    this.#preparation = preparation
+    this.#changes = new ChangeChannel(address, options)
+    this.#timeoutMs = options.timeoutMs
+    this.#sweeper = new Sweeper(async (statement, most) => {
+      const [row] = await this.#run<{ looked: number }>('sweep', statement, [most])
+      return row?.looked ?? 0
+    }, options.warn)
+    preparation.done.then(() => warnOfForgetting(this.#connections, preparation.done, options.warn)).catch(() => undefined)
+  }
+
+  async acquire(request: AcquireRequest): Promise<Claim> {
+    const { fingerprint, aliases = [], executionId, digest, rule, owner, digestFields, leaseMs, ttlMs } = request
+    const about = [[fingerprint, ...aliases], executionId, digest, rule, owner, digestFields, wholeMs(leaseMs), ttl(ttlMs)]
+    const [row] = await this.#run<ClaimRow>('acquire', STATEMENTS.acquire, [
+      ...about,
+      request.onFailed,
+      request.onUnknown,
+      request.onCompleted,
+    ])
+    if (row === undefined) throw new TypeError('acquire answered nothing')
+    return readClaim(row)
+  }
+
+  async renew({ fingerprint, executionId, leaseMs, ttlMs }: RenewRequest): Promise<SettleResult | 'cancelled'> {
+    const values = [fingerprint, executionId, wholeMs(leaseMs), ttl(ttlMs)]
+    const [row] = await this.#run<{ cancelled: boolean }>('renew', STATEMENTS.renew, values)
+    if (row === undefined) return 'stale'
+    return row.cancelled ? 'cancelled' : 'ok'
+  }
+
+  async settle(request: SettleRequest): Promise<SettleResult> {
+    checkSettle(request)
+    const { fingerprint, executionId, to, response, logged = 0, ttlMs, keepAtLeastMs } = request
+    const head = response === undefined ? null : writeHead(response.head)
+    const body = response?.head.bodyStored === true ? response.body : null
+    const values = [fingerprint, executionId, to, ttl(ttlMs), wholeMs(keepAtLeastMs), head, body, logged, INLINE_BYTES]
+    const [row] = await this.#run<{ word: SettleResult }>('settle', STATEMENTS.settle, values)
+    return this.#told(fingerprint, row)
+  }
+
+  async append({ fingerprint, executionId, offset, chunk, head, overflow = false }: AppendRequest): Promise<SettleResult> {
+    const values = [fingerprint, executionId, offset, chunk, head === undefined ? null : writeAnswerHead(head), overflow]
+    const [row] = await this.#run<{ word: SettleResult }>('append', STATEMENTS.append, values)
+    return this.#told(fingerprint, row)
+  }
+
+  async cancel({ fingerprint, executionId }: ExecutionName): Promise<SettleResult> {
+    const rows = await this.#run('cancel', STATEMENTS.cancel, [fingerprint, executionId])
+    return rows.length === 0 ? 'stale' : 'ok'
+  }
+
+  async readLog(request: LogRequest): Promise<LogReading> {
+    const { fingerprint, executionId, offset, maxBytes } = request
+    const [row] = await this.#run<ReadRow>('readLog', STATEMENTS.readLog, [fingerprint, executionId, offset, maxBytes])
+    return readLog(recordOf(row), request, { now: row?.read_at ?? 0, read: () => row?.bytes ?? NO_BYTES })
+  }
+
+  async read(fingerprint: string): Promise<RecordView | undefined> {
+    const [row] = await this.#run<ReadRow>('read', STATEMENTS.read, [fingerprint, false])
+    const record = recordOf(row)
+    return record && viewOf(fingerprint, record, row!.read_at)
+  }
+
+  async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
+    const [row] = await this.#run<ReadRow>('readResponse', STATEMENTS.read, [fingerprint, true])
+    return recordOf(row) && readStored(row!)
+  }
+
+  async watch(fingerprint: string, onChange: () => void): Promise<() => void> {
+    if (this.#closed) throw closed('watch')
+    return this.#changes.watch(fingerprint, onChange)
+  }
+
+  async secret(candidate: string): Promise<string> {
+    const [row] = await this.#run<{ value: string }>('secret', STATEMENTS.secret, [candidate])
+    if (row === undefined) throw new TypeError('secret answered nothing')
+    return row.value
+  }
+
+  async ping(): Promise<void> {
+    await this.#run('ping', STATEMENTS.ping, [])
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#sweeper.stop()
+    this.#preparation.stop()
+    await this.#changes.close()
+    // A connection that does not end by then goes with the process.
+    await withDeadline('close', this.#timeoutMs, this.#connections.close()).catch(() => undefined)
+  }
+
+  async #run<R extends object>(verb: string, statement: { name: string; text: string }, values: readonly Value[]): Promise<R[]> {
+    if (this.#closed) throw closed(verb)
+    return this.#connections.run<R>(verb, statement, values, this.#preparation.done)
+  }
+
+  #told(fingerprint: string, row: { word: SettleResult } | undefined): SettleResult {
+    if (row === undefined) throw new TypeError('the statement answered nothing')
+    if (row.word === 'ok') this.#changes.changed(fingerprint)
+    return row.word
+  }
+}
+
+/** The record where it lives. */
+function recordOf(row: ReadRow | undefined) {
+  return row === undefined || row.fingerprint === null ? undefined : living(readRecord(row), row.read_at)
+}
+
+function closed(verb: string): StoreUnavailable {
+  return new StoreUnavailable(verb, new Error('the store is closed'))
+}
+
+function wholeMs(ms: number): number {
+  return Math.ceil(ms)
+}
+
+/** Null: for ever. */
+function ttl(ttlMs: TtlMs): number | null {
+  return ttlMs === Infinity ? null : wholeMs(ttlMs)
+}

@@ -1,0 +1,128 @@
+-- acquire: takes the right to execute, or says who has it and what came of it.
+--
+-- Parameters  _names: the fingerprint, then further names that the fact may be kept under   _ttl_ms: null keeps for ever
+--             _on_failed: 'retry' | 'replay'   _on_unknown: 'refuse' | 'retry'   _on_completed: 'replay' | 'execute'
+-- Returns     kind: 'acquired' | 'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused'; read_at: the clock;
+--             record: the one it was decided on, its body only where it is to be replayed
+--
+-- Closes the race between looking and taking: the primary key lets one of several first ones in, and whoever finds a record
+-- holds its row until the end. A function, since a single statement sees what was there when it began: one that has waited
+-- for another's row or lock would decide on the past. The clock is read after each wait, for the same reason.
+CREATE FUNCTION oncegate_acquire(
+  _names text[], _execution text, _digest text, _rule text, _owner text, _digest_fields text, _lease_ms bigint, _ttl_ms bigint,
+  _on_failed text, _on_unknown text, _on_completed text,
+  OUT kind text, OUT read_at bigint, OUT record oncegate_record
+) LANGUAGE plpgsql AS $$
+DECLARE
+  _name text;
+  _one oncegate_record;
+  _state text;     -- status of one by the clock
+  _word text;      -- why one refuses, or null
+  _follows text;   -- state of the chosen one; null while nothing lives
+  _inserts boolean := cardinality(_names) = 1;
+  _expires bigint;
+BEGIN
+  -- Two requests that look for each other's name find one another here, also where neither has a row yet.
+  IF cardinality(_names) > 1 THEN
+    PERFORM pg_advisory_xact_lock(key)
+    FROM (SELECT DISTINCT hashtextextended('oncegate ' || name, 0) AS key FROM unnest(_names) AS name ORDER BY key) AS keys;
+  END IF;
+
+  LOOP
+    IF _inserts THEN
+      read_at := oncegate_now();
+      _expires := read_at + _lease_ms + _ttl_ms;
+      INSERT INTO oncegate_record AS r (fingerprint, execution, status, rule, owner, digest, digest_fields, created_at,
+        started_at, updated_at, lease_until, expires_at, sweep_at)
+      VALUES (_names[1], _execution, 'processing', _rule, _owner, _digest, _digest_fields, read_at,
+        read_at, read_at, read_at + _lease_ms, _expires, _expires)
+      ON CONFLICT (fingerprint) DO NOTHING
+      RETURNING r.* INTO record;
+      IF FOUND THEN
+        kind := 'acquired';
+        RETURN;
+      END IF;
+    END IF;
+
+    -- Its own claim before all, then whatever refuses, then what lives.
+    kind := NULL;
+    _follows := NULL;
+    FOREACH _name IN ARRAY _names LOOP
+      SELECT * INTO _one FROM oncegate_record AS r WHERE r.fingerprint = _name FOR UPDATE;
+      read_at := oncegate_now();
+      CONTINUE WHEN _one.fingerprint IS NULL OR _one.expires_at <= read_at;
+      _state := CASE WHEN _one.status = 'processing' AND _one.lease_until <= read_at THEN 'unknown' ELSE _one.status END;
+      IF _one.status = 'processing' AND _one.execution = _execution THEN
+        record := _one;
+        kind := NULL;
+        _follows := 'itself';
+        EXIT;
+      END IF;
+      _word := CASE
+        WHEN _one.digest <> _digest THEN 'key_reused'
+        WHEN _state = 'processing' THEN 'in_flight'
+        WHEN _state = 'completed' AND _on_completed = 'replay' THEN 'completed'
+        WHEN _state = 'failed' AND _on_failed = 'replay' AND _one.head IS NOT NULL THEN 'failed'
+        WHEN _state = 'unknown' AND _on_unknown = 'refuse' THEN 'unknown'
+      END;
+      IF _follows IS NULL OR (kind IS NULL AND _word IS NOT NULL) THEN
+        record := _one;
+        kind := _word;
+        _follows := _state;
+      END IF;
+    END LOOP;
+
+    IF kind IS NOT NULL THEN
+      -- A mismatch leaves no trace, and an execution is no duplicate of itself.
+      IF kind <> 'key_reused' AND record.execution <> _execution THEN
+        -- Only a count: nobody has to wait until it is on disk.
+        PERFORM set_config('synchronous_commit', 'off', true);
+        UPDATE oncegate_record AS r SET duplicates = r.duplicates + 1 WHERE r.fingerprint = record.fingerprint
+        RETURNING r.duplicates INTO record.duplicates;
+      END IF;
+      IF kind NOT IN ('completed', 'failed') THEN
+        record.body := NULL;
+      END IF;
+      RETURN;
+    END IF;
+
+    IF _follows IS NOT NULL THEN
+      kind := 'acquired';
+      _expires := read_at + _lease_ms + _ttl_ms;
+      IF record.log IS NOT NULL THEN
+        INSERT INTO oncegate_dropped_log VALUES (record.log);
+      END IF;
+      IF _follows <> 'itself' THEN
+        record.attempt := record.attempt + 1;
+        record.after := _follows;
+        record.duplicates := record.duplicates + 1;
+      END IF;
+      IF _follows = 'completed' THEN
+        -- A new generation: nothing of the earlier one stays but its count of attempts.
+        record.rule := _rule;
+        record.owner := _owner;
+        record.digest_fields := _digest_fields;
+        record.duplicates := 0;
+        record.created_at := read_at;
+      END IF;
+      UPDATE oncegate_record AS r SET
+        execution = _execution, status = 'processing', attempt = record.attempt, after = record.after, rule = record.rule,
+        owner = record.owner, digest_fields = record.digest_fields, duplicates = record.duplicates,
+        created_at = record.created_at, started_at = read_at, updated_at = read_at, lease_until = read_at + _lease_ms,
+        expires_at = _expires,
+        sweep_at = CASE WHEN r.sweep_at <= _expires + 600000 THEN r.sweep_at ELSE _expires END,
+        cancelled = false, head = NULL, body_stored = false, body = NULL,
+        log = NULL, log_head = NULL, log_bytes = 0, log_dropped = false
+      WHERE r.fingerprint = record.fingerprint;
+      record.body := NULL;
+      RETURN;
+    END IF;
+
+    -- Nothing lives. What has expired and was not swept yet makes room.
+    WITH gone AS (
+      DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] AND r.expires_at <= oncegate_now() RETURNING r.log
+    )
+    INSERT INTO oncegate_dropped_log SELECT gone.log FROM gone WHERE gone.log IS NOT NULL;
+    _inserts := true;
+  END LOOP;
+END $$;
