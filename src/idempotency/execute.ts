@@ -116,26 +116,27 @@ class Execution {
   async #settle(ending: Ending): Promise<SettleResult | 'unsettled'> {
     const { rule } = this.#request
     const { fingerprint, executionId } = this.#grant
-    const answer = ending === 'whole' ? await this.#recording.close() : undefined
-    const settling = {
-      fingerprint,
-      executionId,
-      to: this.#settledAs(ending),
-      response: answer?.response,
-      logged: answer?.logged,
-      ttlMs: rule.ttl,
-      keepAtLeastMs: rule.lease,
+    // What the log is not known to have is found out first: a clean end promises the whole answer.
+    const settle = async (): Promise<SettleResult> => {
+      const answer = ending === 'whole' ? await this.#recording.close() : undefined
+      return this.#gate.store.settle({
+        fingerprint,
+        executionId,
+        to: this.#settledAs(ending),
+        response: answer?.response,
+        logged: answer?.logged,
+        ttlMs: rule.ttl,
+        keepAtLeastMs: rule.lease,
+      })
     }
     try {
-      const result = await persist(() => this.#gate.store.settle(settling), rule.lease)
+      const result = await persist(settle, rule.lease)
       if (result === 'stale') this.#warn('a settle came too late and was refused: a later execution holds the record')
       return result
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       this.#warn('the result cannot be stored yet: the store is out of reach')
-      const later = persist(() => this.#gate.store.settle(settling), SETTLE_LATER_MS).then(nothing, () =>
-        this.#warn('the result was lost: the store stayed out of reach'),
-      )
+      const later = persist(settle, SETTLE_LATER_MS).then(nothing, () => this.#warn('the result was lost: the store stayed out of reach'))
       this.#gate.live.add({ giveUp: nothing, settled: later })
       return 'unsettled'
     }

@@ -11,7 +11,7 @@ const EVERY_MS = 20
 
 export interface LogWriterOptions extends ExecutionName {
   readonly head: AnswerHead
-  /** How long a store that is out of reach is asked again and again. */
+  /** How long a store that is out of reach is asked again and again, before it is given a rest. */
   readonly patienceMs: number
   /** Told after each step, also of a loss. */
   readonly onProgress: () => void
@@ -21,6 +21,8 @@ export class LogWriter {
   readonly #store: Store
   readonly #options: LogWriterOptions
   #waiting: Buffer[] = []
+  /** The first of those waiting, in one chunk: sent, but not acknowledged. Only the very same may be sent again. */
+  #unsure: { readonly chunk: Buffer; readonly pieces: number } | undefined
   #logged = 0
   #begun = false
   #lost = false
@@ -50,44 +52,59 @@ export class LogWriter {
     this.#schedule(EVERY_MS)
   }
 
-  /** No more is appended. What the settling has to carry, in one step with the end: all that is not logged. */
+  /**
+   * No more is appended. What the settling has to carry, in one step with the end: all that is not logged. Rejects with StoreUnavailable
+   * where it is not known whether the last piece was; it may be called again.
+   */
   async close(): Promise<{ logged: number; rest: Buffer }> {
+    this.stop()
+    await this.#writing?.catch(ignoreOutage)
+    if (this.#unsure !== undefined) await this.#begin()
+    return { logged: this.#logged, rest: Buffer.concat(this.#waiting) }
+  }
+
+  /** No further append is begun. */
+  stop(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    await this.#writing
-    return { logged: this.#logged, rest: Buffer.concat(this.#waiting) }
   }
 
   /** The answer is over its limit: the log is dropped. */
   async abandon(): Promise<void> {
-    await this.close()
-    this.#waiting = []
-    if (!this.#begun || this.#lost) return
-    this.#lost = true
-    await this.#append(Buffer.alloc(0), true).catch(ignoreOutage)
+    this.stop()
+    await this.#writing?.catch(ignoreOutage)
+    const begun = this.#begun || this.#unsure !== undefined
+    const lost = this.#lost
+    this.#lose()
+    if (begun && !lost) await this.#append(Buffer.alloc(0), true).catch(ignoreOutage)
   }
 
   #schedule(delayMs: number): void {
     if (this.#timer !== undefined || this.#writing !== undefined || this.#closed || this.#lost) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#writing = this.#write().finally(() => {
-        this.#writing = undefined
-        if (this.#waiting.length > 0) this.#schedule(EVERY_MS)
-        this.#options.onProgress()
-      })
+      void this.#begin()
+        .catch(ignoreOutage)
+        .finally(() => {
+          if (this.#waiting.length > 0) this.#schedule(EVERY_MS)
+          this.#options.onProgress()
+        })
     }, delayMs)
   }
 
+  /** One at a time: whoever comes meanwhile awaits the same. */
+  #begin(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
   async #write(): Promise<void> {
-    const pieces = this.#waiting.length
-    const chunk = Buffer.concat(this.#waiting)
-    try {
-      if ((await this.#append(chunk, false)) === 'stale') return this.#lose()
-    } catch (error) {
-      ignoreOutage(error)
-      return this.#lose()
-    }
+    this.#unsure ??= { chunk: Buffer.concat(this.#waiting), pieces: this.#waiting.length }
+    const { chunk, pieces } = this.#unsure
+    if ((await this.#append(chunk, false)) === 'stale') return this.#lose()
+    this.#unsure = undefined
     this.#begun = true
     this.#waiting = this.#waiting.slice(pieces)
     this.#logged += chunk.length
@@ -109,6 +126,7 @@ export class LogWriter {
   #lose(): void {
     this.#lost = true
     this.#waiting = []
+    this.#unsure = undefined
   }
 }
 

@@ -25,6 +25,7 @@ export class StreamedAnswer {
   readonly #options: StreamedAnswerOptions
   readonly #writer: LogWriter
   readonly #hash = createHash('sha256')
+  #bodyHash: string | undefined
   #overflow: Promise<void> | undefined
   #paused = false
   /** How far the first client has got; Infinity when there is none. */
@@ -56,19 +57,19 @@ export class StreamedAnswer {
     this.#pace()
   }
 
-  /** The upstream's end has come: what the settling says of the answer. */
+  /** The upstream's end has come: what the settling says of the answer. Rejects while the store is away; it may be called again. */
   async close(): Promise<{ response: StoredResponse; logged: number }> {
     const { stored, maxBytes } = this.#options
     await this.#overflow
     const { logged, rest } = await this.#writer.close()
     const bodyStored = this.live.length <= maxBytes && !this.#writer.lost
-    const head = { ...stored, bodyHash: this.#hash.digest('hex'), bodyBytes: this.live.length, bodyStored }
+    const head = { ...stored, bodyHash: (this.#bodyHash ??= this.#hash.digest('hex')), bodyBytes: this.live.length, bodyStored }
     return { response: { head, body: bodyStored ? rest : Buffer.alloc(0) }, logged: bodyStored ? logged : 0 }
   }
 
   /** The record is settled: everybody may see the end. */
   finish(end: AnswerEnd): void {
-    void this.#writer.close()
+    this.#writer.stop()
     this.live.finish(end)
   }
 

@@ -73,6 +73,9 @@ t.test(
       await network.stop()
       await redis.stop()
     })
+    for (const { adminUrl } of [owner, other]) {
+      await until('it is ready', async () => (await send(`${adminUrl}/readyz`, { method: 'GET' })).status === 200)
+    }
     const one = joining(owner.url)
     await until('the first event', () => one.seen.text === 'data: one\n\n')
     const two = joining(other.url)
