@@ -117,14 +117,17 @@ for (const [how, reply] of Object.entries<Reply>({
     const { backend, again } = await broken(t)
     backend.reply = reply
     const began = performance.now()
+    const left: number[] = []
     for (let n = 0; n < 3; n++) {
       const answer = await again()
+      left.push(Number(answer.headers['retry-after-ms']))
       t.match(answer, { status: 409, headers: { 'oncegate-error': 'outcome-unknown', 'x-should-retry': 'true' } })
       t.match(answer.json(), { retry: 'same-key' })
       const after = Number(answer.headers['retry-after'])
       t.ok(after > 50 && after <= 60, `asked again after ${after} s`)
     }
     t.ok(performance.now() - began < 3000, 'bounded')
+    t.ok(left[2]! < left[0]!, `what is left of the pause is told: ${left.join(', ')} ms`)
     t.equal(backend.questions.length, 1)
     t.equal(backend.runs.length, 1)
   })
