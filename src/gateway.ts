@@ -3,9 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './observe/log.ts'
 import { requestLog } from './observe/request-log.ts'
+import { GatewayMetrics } from './observe/metrics.ts'
 import { createAdminServer } from './admin/admin-server.ts'
 import type { Address, GatewayConfig } from './config/gateway-config.ts'
-import { compileRule } from './fingerprint/compile-rule.ts'
+import { compileRule, type Rule } from './fingerprint/compile-rule.ts'
+import { countSources, partsWithChoice } from './fingerprint/count-sources.ts'
 import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
 import { compileRoutes } from './fingerprint/route.ts'
 import { loadStepTools } from './fingerprint/steps/tools.ts'
@@ -17,6 +19,7 @@ import { Durations } from './idempotency/durations.ts'
 import { Inquiries } from './idempotency/inquiries.ts'
 import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
+import { MeasuredStore } from './stores/measured-store.ts'
 import { openStore } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
 import { Upstreams } from './upstream/upstreams.ts'
@@ -31,10 +34,12 @@ export interface Gateway {
 
 export async function startGateway(config: GatewayConfig, log: Log): Promise<Gateway> {
   const tools = await loadStepTools(config.rules)
-  const store = await openStore(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
+  const opened = await openStore(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))
+  const metrics = new GatewayMetrics(rules.map((rule) => ({ name: rule.config.name, parts: partsWithChoice(rule) })))
+  const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed))
   let draining = false
   const secret = new SecretKeys(store, config.secret)
   const durations = new Durations()
@@ -45,6 +50,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     live,
     answers: new Answers(store),
     log,
+    metrics,
     durations,
     limits: new Limits(config.rules, { durations, onBreaker }),
     inquiries: new Inquiries(),
@@ -55,6 +61,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     gate,
     routes: compileRoutes(rules),
     rules: byName,
+    watches: watchesOf(rules, metrics),
     keys: () => secret.keys,
     upstream: config.upstream,
     statusPath: config.statusPath,
@@ -67,7 +74,8 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
   const admin = createAdminServer({
     health: { checkStore: () => checkStore(store, secret), draining: () => draining },
-    records: { store, rules: byName, keys: () => secret.keys, log },
+    measures: metrics,
+    records: { store, rules: byName, keys: () => secret.keys, log, metrics },
     token: config.adminToken,
   })
   try {
@@ -95,6 +103,12 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Gat
     secret.stop()
     await store.close()
   }
+}
+
+/** Only rules with a part that may come from several sources are looked on at. */
+function watchesOf(rules: readonly Rule[], metrics: GatewayMetrics) {
+  const watched = rules.filter((rule) => partsWithChoice(rule).length > 0).map(({ config }) => config.name)
+  return new Map(watched.map((name) => [name, countSources((part, source) => metrics.rule(name).source(part, source))]))
 }
 
 /** Resolves with the address that was really taken. */

@@ -1,4 +1,4 @@
-// The admin port: is the process alive, can it guard, and the records that operators have a word on.
+// The admin port: is the process alive, can it guard, what has it done, and the records that operators have a word on.
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { problem, type Problem } from '../model/problems.ts'
 import { adminGuard } from './guard.ts'
@@ -11,8 +11,14 @@ export interface Health {
   readonly draining: () => boolean
 }
 
+export interface Measures {
+  readonly contentType: string
+  text(): Promise<string>
+}
+
 export interface AdminOptions {
   readonly health: Health
+  readonly measures: Measures
   readonly records: Omit<RecordsRoutes, 'credential'>
   /** Empty: none is asked for. */
   readonly token: string
@@ -22,7 +28,7 @@ export interface AdminOptions {
 const BODY_SHARE = 1.4
 const BODY_MARGIN = 65_536
 
-export function createAdminServer({ health, records, token }: AdminOptions): FastifyInstance {
+export function createAdminServer({ health, measures, records, token }: AdminOptions): FastifyInstance {
   const largest = Math.max(0, ...[...records.rules.values()].map(({ config }) => config.maxResult))
   const app = fastify({ logger: false, bodyLimit: Math.ceil(largest * BODY_SHARE) + BODY_MARGIN })
   app.addHook(
@@ -39,6 +45,7 @@ export function createAdminServer({ health, records, token }: AdminOptions): Fas
     return sendProblem(reply, problemOf(error))
   })
   addHealthRoutes(app, health)
+  app.get('/metrics', async (_request, reply) => reply.type(measures.contentType).send(await measures.text()))
   addRecordsRoutes(app, { ...records, credential: token === '' ? 'none' : 'adminToken' })
   return app
 }

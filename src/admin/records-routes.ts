@@ -7,6 +7,7 @@ import { storeUnavailable } from '../idempotency/refuse.ts'
 import { settleByHand, type SettledByHand, unknownRecord, type Word } from '../idempotency/settle-by-hand.ts'
 import { storedHeaders } from '../idempotency/stored-headers.ts'
 import { passedOn } from '../model/headers.ts'
+import type { Metrics } from '../model/metrics.ts'
 import { problem, type Problem } from '../model/problems.ts'
 import { recordDocument } from '../model/record-document.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
@@ -20,6 +21,7 @@ export interface RecordsRoutes {
   /** Undefined until the store has given the deployment's secret. */
   readonly keys: () => FingerprintKeys | undefined
   readonly log: AuditLog
+  readonly metrics: Pick<Metrics, 'learned'>
   /** What whoever comes here has shown, for the log. */
   readonly credential: 'adminToken' | 'none'
 }
@@ -60,6 +62,7 @@ async function settle(records: RecordsRoutes, action: Action, request: RecordReq
     given !== undefined && 'name' in given
       ? given
       : await answering(records, fingerprint, () => settleByHand(records.store, records.rules, word))
+  if (!('name' in result)) records.metrics.learned(word.to)
   audit(records, action, request, result)
   if ('name' in result) return sendProblem(reply, result)
   return sendRecord(reply, result.after ?? result.before)

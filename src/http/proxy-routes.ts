@@ -4,6 +4,7 @@ import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
 import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
+import type { Watch } from '../fingerprint/watch.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
 import { choiceReadsClaims, choiceReadsBody, chooseRule } from '../fingerprint/where.ts'
@@ -13,6 +14,7 @@ import { handleRequest, refuseWithoutStore } from '../idempotency/handle-request
 import { fingerprintOfEvent } from '../model/event-id.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { headerLines, listHeader, passedOn } from '../model/headers.ts'
+import type { RequestOutcome } from '../model/metrics.ts'
 import { type ErrorDialect, problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import type { RequestLine } from '../observe/request-log.ts'
@@ -34,6 +36,8 @@ export interface ProxyRoutes {
   readonly rules: ReadonlyMap<string, Rule>
   /** Undefined until the store has given the deployment's secret. */
   readonly keys: () => FingerprintKeys | undefined
+  /** Whoever looks on while a request of the rule is identified. */
+  readonly watches: ReadonlyMap<string, Watch>
   readonly upstream: UpstreamOptions
   readonly statusPath: string
   readonly cors: Cors
@@ -51,7 +55,9 @@ export interface RequestLog {
 }
 
 /** What one request came to, for its log line. */
-type Result = Pick<RequestLine, 'outcome' | 'status' | 'reason'>
+interface Result extends Pick<RequestLine, 'status' | 'reason'> {
+  readonly outcome: RequestOutcome
+}
 
 export interface Incoming {
   readonly raw: IncomingMessage
@@ -73,12 +79,14 @@ export async function proxyRequest(proxy: ProxyRoutes, incoming: Incoming): Prom
   } catch (error) {
     // A fault of the gateway's own: the client must not wait for an answer that will not come.
     proxy.log.error({ err: error, method: raw.method, path: exchange.target.path }, 'request failed')
+    proxy.gate.metrics.request(exchange.rule, 'internal-error')
     if (response.headersSent) exchange.client.break()
     else exchange.sendProblem(problem('internal-error', 'The gateway failed; its log says why. The same request may be sent again.'))
     return
   }
   const { outcome, status, reason } = result
   const { rule, fingerprint } = exchange
+  proxy.gate.metrics.request(rule, outcome)
   const ms = Math.round((performance.now() - started) * 10) / 10
   proxy.logRequest({ method: raw.method!, path: exchange.target.path, outcome, status, reason, rule, fingerprint, ms })
 }
@@ -196,13 +204,15 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   const { config } = match.rule
   const read = already ?? (await readRequest(exchange, { maxBody: config.maxBody, readsBody: match.rule.readsBody }))
   if ('outcome' in read) return read
+  const since = performance.now()
   const request = match.rule.readsClaims ? await withClaims(proxy, exchange, read) : read
   if ('outcome' in request) return request
   const { body, headers } = request
   if (body.length > config.maxBody) return refuseTooLarge(exchange, config.maxBody)
   const keys = proxy.keys()
   if (keys === undefined) return answer(proxy, exchange, match, { answer: refuseWithoutStore(config.onStoreError), body })
-  const identified = identify(match.rule, request, match, keys)
+  const identified = identify(match.rule, request, match, keys, proxy.watches.get(config.name))
+  proxy.gate.metrics.rule(config.name).fingerprint(identified.kind === 'unguarded' ? identified.reason : identified.kind)
   if (identified.kind === 'refused') return refuse(exchange, identified.problem)
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
@@ -213,6 +223,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
     {
       rule: config,
       operation,
+      since,
       forward: {
         method: exchange.raw.method!,
         target: exchange.target.pathAndQuery,

@@ -1,6 +1,7 @@
 // What cannot be read as HTTP never becomes a request: it is answered on the bare connection.
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Metrics } from '../model/metrics.ts'
 import { problem } from '../model/problems.ts'
 import { problemResponse } from './problem-response.ts'
 import type { RequestLog } from './proxy-routes.ts'
@@ -15,7 +16,7 @@ const DETAILS: Readonly<Record<number, string>> = {
 export function refuseUnreadable(
   error: NodeJS.ErrnoException,
   socket: Socket & { _httpMessage?: ServerResponse | null },
-  { statusPath, log }: { readonly statusPath: string; readonly log: RequestLog },
+  { statusPath, log, gate }: { readonly statusPath: string; readonly log: RequestLog; readonly gate: { readonly metrics: Metrics } },
 ): void {
   // In the midst of another answer a second head would be taken for a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true) {
@@ -31,5 +32,6 @@ export function refuseUnreadable(
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Connection: close\r\n\r\n${body.toString('latin1')}`, 'latin1', () =>
     socket.destroy(),
   )
+  gate.metrics.request(undefined, 'request-invalid')
   log.info({ outcome: 'request-invalid', status, cause: error.code }, 'request')
 }

@@ -38,6 +38,7 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
   answerExpectations(app)
   app.setErrorHandler((error, request, reply) => {
     proxy.log.error({ err: error, method: request.method }, 'request failed')
+    proxy.gate.metrics.request(undefined, 'request-invalid')
     const { status, headers, body } = problemResponse(problem('request-invalid', 'The request could not be read.'), {
       statusPath: proxy.statusPath,
       accept: request.headers.accept,

@@ -16,6 +16,8 @@ import { Recording } from './recording.ts'
 
 export interface Grant extends ExecutionLabel {
   readonly pass: Pass | undefined
+  /** When the request had come (`performance.now()`), where its client has waited for nothing but the gateway since. */
+  readonly since: number | undefined
 }
 
 /** How the upstream's part ended. */
@@ -61,24 +63,32 @@ class Execution {
   }
 
   async run(): Promise<Answer> {
-    const { store, durations } = this.#gate
+    const { store, durations, metrics } = this.#gate
     const { rule } = this.#request
     const { fingerprint, executionId } = this.#grant
     const started = performance.now()
     const lease = { fingerprint, executionId, leaseMs: rule.lease, ttlMs: rule.ttl }
     const release = keepLease(store, lease, {
-      onLost: () => this.#warn('the lease was lost: another execution may have begun'),
+      onLost: () => {
+        metrics.leaseLost()
+        this.#warn('the lease was lost: another execution may have begun')
+      },
       onCancelled: () => this.cancel(),
     })
     let ending: Ending | undefined
+    let answered = started
+    let result: SettledStatus = 'unknown'
     let settled: SettleResult | 'unsettled'
     try {
       ending = await this.#forward()
+      answered = performance.now()
       if (ending === 'whole' && !(await this.#recording.isComplete())) ending = new UpstreamError('incomplete', true)
-      settled = await this.#settle(ending)
+      result = this.#settledAs(ending)
+      settled = await this.#settle(ending, result)
     } finally {
       release()
       this.#grant.pass?.leave(signOf(ending, this.#recording.outcome))
+      this.#measure(result, { started, answered })
     }
     if (ending !== 'whole') return this.#answerFault(ending)
     if (this.#recording.outcome === 'completed') durations.add(rule.name, performance.now() - started)
@@ -113,7 +123,7 @@ class Execution {
   }
 
   /** `unsettled`: the store stayed out of reach for a lease; the settling goes on behind the answer. */
-  async #settle(ending: Ending): Promise<SettleResult | 'unsettled'> {
+  async #settle(ending: Ending, to: SettledStatus): Promise<SettleResult | 'unsettled'> {
     const { rule } = this.#request
     const { fingerprint, executionId } = this.#grant
     // What the log is not known to have is found out first: a clean end promises the whole answer.
@@ -122,7 +132,7 @@ class Execution {
       return this.#gate.store.settle({
         fingerprint,
         executionId,
-        to: this.#settledAs(ending),
+        to,
         response: answer?.response,
         logged: answer?.logged,
         ttlMs: rule.ttl,
@@ -130,16 +140,31 @@ class Execution {
       })
     }
     try {
-      const result = await persist(settle, rule.lease)
-      if (result === 'stale') this.#warn('a settle came too late and was refused: a later execution holds the record')
-      return result
+      return this.#told(to, await persist(settle, rule.lease))
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       this.#warn('the result cannot be stored yet: the store is out of reach')
-      const later = persist(settle, SETTLE_LATER_MS).then(nothing, () => this.#warn('the result was lost: the store stayed out of reach'))
+      const later = persist(settle, SETTLE_LATER_MS).then(
+        (result) => void this.#told(to, result),
+        () => this.#warn('the result was lost: the store stayed out of reach'),
+      )
       this.#gate.live.add({ giveUp: nothing, settled: later })
       return 'unsettled'
     }
+  }
+
+  #told(to: SettledStatus, result: SettleResult): SettleResult {
+    this.#gate.metrics.settled(to, result)
+    if (result === 'stale') this.#warn('a settle came too late and was refused: a later execution holds the record')
+    return result
+  }
+
+  #measure(result: SettledStatus, { started, answered }: { started: number; answered: number }): void {
+    const metrics = this.#gate.metrics.rule(this.#request.rule.name)
+    const { since } = this.#grant
+    metrics.ended(result)
+    metrics.upstream(answered - started)
+    if (since !== undefined) metrics.overhead(started - since + performance.now() - answered)
   }
 
   /** What was sent decides whether running again is safe. */

@@ -1,6 +1,7 @@
 // What the heart works with: the parts that the composition root puts together, and the rules of one request.
 import type { RuleConfig } from '../config/gateway-config.ts'
 import type { InquiryPath } from '../fingerprint/inquiry-path.ts'
+import type { Metrics } from '../model/metrics.ts'
 import type { Operation } from '../model/operation.ts'
 import type { RecordView } from '../model/record.ts'
 import type { ExecutionName, Store } from '../stores/store.ts'
@@ -28,6 +29,7 @@ export interface Gate {
   readonly limits: Limits
   readonly inquiries: Inquiries
   readonly log: Log
+  readonly metrics: Metrics
   /** Milliseconds that one store call may take. */
   readonly storeTimeout: number
 }
@@ -36,6 +38,8 @@ export interface Gate {
 export interface GuardedRequest {
   readonly rule: RuleConfig
   readonly operation: Operation
+  /** When it had come, whole: milliseconds of `performance.now()`. */
+  readonly since: number
   /** What an execution would send, but for the headers that name it. */
   readonly forward: Omit<UpstreamRequest, 'timeoutMs'>
   /** Where the upstream is asked what became of an execution; undefined where the rule does not ask. */

@@ -34,7 +34,10 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
       // What was in flight when the request came is its answer, first try or not.
       claim = await hold(gate, request, claim, { client, limitMs: holdMs, acquire: () => turns.take('replay') })
     }
-    const answer = await answerTo(gate, request, claim, { executionId, outcome, client })
+    const waited = held || turns.unknownMet
+    const answer = await answerTo(gate, request, claim, { executionId, outcome, client, since: waited ? undefined : request.since })
+    if (!waited && (claim.kind !== 'acquired' || request.respondAsync))
+      gate.metrics.rule(request.rule.name).overhead(performance.now() - request.since)
     const fingerprint = nameOf(claim) ?? request.operation.fingerprint
     return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint }
   } catch (error) {
@@ -73,6 +76,8 @@ interface Execution {
   readonly executionId: string
   readonly outcome: OutcomeTable
   readonly client: ClientStream
+  /** When the request had come, where its client has waited for nothing but the gateway since. */
+  readonly since: number | undefined
 }
 
 function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, execution: Execution): Answer | Promise<Answer> {
@@ -102,10 +107,11 @@ function start(
   gate: Gate,
   request: GuardedRequest,
   claim: Acquired,
-  { executionId, outcome, client }: Execution,
+  { executionId, outcome, client, since }: Execution,
 ): Answer | Promise<Answer> {
   const { fingerprint, attempt, pass } = claim
-  const grant = { fingerprint, attempt, executionId, pass }
+  const grant = { fingerprint, attempt, executionId, pass, since: request.respondAsync ? undefined : since }
+  gate.metrics.rule(request.rule.name).granted(claim.after)
   const run = () => execute(gate, request, grant, outcome, request.respondAsync ? NOBODY : (request.streamTo?.(grant) ?? client))
   const answer = pass === undefined ? run() : executeWith(pass, run)
   if (!request.respondAsync) return answer

@@ -81,6 +81,7 @@ async function settleBy(inquiry: Inquiry, asked: Asked): Promise<boolean> {
   try {
     // Stale: somebody else knew sooner. Either way the record is no longer as it was.
     const result = await persist(() => gate.store.settle(settling), gate.storeTimeout)
+    if (result === 'ok') gate.metrics.learned(end.to)
     gate.log.warn({ ...told(inquiry), status, result }, `the upstream was asked about an unknown outcome: ${meaning}`)
     return true
   } catch (error) {

@@ -5,6 +5,13 @@ import type { DestinationStream } from 'pino'
 /** So much waits for a slow reader; what comes then is lost, and counted. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024
 
+let lostInAll = 0
+
+/** Lines that were lost since the process began. */
+export function linesLost(): number {
+  return lostInAll
+}
+
 /**
  * Node's own standard output writes to a pipe and waits until it is taken; so do pino's destinations, on this thread or, at the end of
  * the process, on another.
@@ -24,7 +31,12 @@ export class PipeDestination implements DestinationStream {
   write(lines: string): void {
     if (this.#pipe.destroyed) return
     if (this.#pipe.writableLength < MOST_WAITING_BYTES) this.#pipe.write(lines)
-    else this.#lost += lines.split('\n').length - 1
+    else this.#lose(lines.split('\n').length - 1)
+  }
+
+  #lose(lines: number): void {
+    this.#lost += lines
+    lostInAll += lines
   }
 
   #tellLoss(): void {

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { gatewayProcess } from '../helpers/gateway-process.ts'
 import { send } from '../helpers/client.ts'
+import { scrape } from '../helpers/scrape.ts'
 import { startUpstream } from '../helpers/upstream.ts'
 import { until, within } from '../helpers/until.ts'
 
@@ -27,11 +28,11 @@ t.test('nobody reads the log: every request is answered; what is lost is counted
   t.equal(upstream.count(), 900)
   readOn()
   await until('the loss is told', () => gateway.log.some(({ msg }) => msg === 'log lines were lost: nobody read them'), 10_000)
-  const lines = (): number =>
-    gateway.log.filter(({ path }) => path === LONG_PATH).length +
-    gateway.log.reduce((sum, { lines: lost }) => sum + (typeof lost === 'number' ? lost : 0), 0)
+  const lost = (): number => gateway.log.reduce((sum, { lines }) => sum + (typeof lines === 'number' ? lines : 0), 0)
+  const lines = (): number => gateway.log.filter(({ path }) => path === LONG_PATH).length + lost()
   await until('each line is told or counted', () => lines() >= 900)
   t.equal(lines(), 900)
+  t.equal((await scrape(gateway)).value('oncegate_log_lines_lost_total'), lost())
 })
 
 t.test('nobody reads the log: the process ends when it is told to', async (t) => {

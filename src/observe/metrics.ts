@@ -1,0 +1,196 @@
+// The gateway's measures, for Prometheus: every series stands at zero from the start, and no label holds what a request said.
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import {
+  FINGERPRINT_RESULTS,
+  type FingerprintResult,
+  type Metrics,
+  OTHER_OUTCOMES,
+  type RequestOutcome,
+  RULE_OUTCOMES,
+  type RuleMetrics,
+  SETTLED,
+  type StateBefore,
+  STATES_BEFORE,
+  STORE_VERBS,
+  type StoreVerb,
+} from '../model/metrics.ts'
+import type { SettledStatus } from '../model/record.ts'
+import { linesLost } from './pipe-destination.ts'
+import { asMetric, type Cell, type Durations, Family, HistogramFamily } from './series.ts'
+
+export interface MeasuredRule {
+  readonly name: string
+  /** Those that may be read from more than one source, and all of these. */
+  readonly parts: readonly { readonly part: string; readonly sources: readonly string[] }[]
+}
+
+/** Milliseconds. */
+const SHORT = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000]
+const LONG = [5, 25, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000]
+
+function families() {
+  const counter = (name: string, help: string) => new Family('counter', { name: `oncegate_${name}`, help })
+  return {
+    requests: counter('requests_total', 'Requests to the traffic port, by what they came to'),
+    executions: counter('executions_total', 'Executions that have ended, by how'),
+    repeated: counter('repeated_executions_total', 'Executions granted after one that may have acted'),
+    transitions: counter('transitions_total', 'Steps of records that this gateway asked for; legal="false": refused by the store'),
+    fingerprints: counter('fingerprints_total', 'Requests that a rule was to identify, by what came of it'),
+    sources: counter('fingerprint_sources_total', 'Sources that parts with a choice were read from'),
+    staleSettles: counter('stale_settles_total', 'Results refused because a later execution holds the record'),
+    leasesLost: counter('leases_lost_total', 'Executions whose lease ran out while they went on'),
+    storeErrors: counter('store_errors_total', 'Calls that the store did not answer'),
+    inFlight: new Family('gauge', { name: 'oncegate_in_flight', help: 'Executions under way in this gateway' }),
+    overhead: new HistogramFamily(
+      { name: 'oncegate_overhead_seconds', help: 'What guarded requests took besides the upstream, with the store' },
+      SHORT,
+    ),
+    store: new HistogramFamily({ name: 'oncegate_store_seconds', help: 'Calls to the store' }, SHORT),
+    upstream: new HistogramFamily(
+      { name: 'oncegate_upstream_seconds', help: 'Executions, from the sending of the request to the end of the answer' },
+      LONG,
+    ),
+  }
+}
+
+type Families = ReturnType<typeof families>
+
+export class GatewayMetrics implements Metrics {
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
+  readonly #registry = new Registry()
+  readonly #rules: ReadonlyMap<string, RuleSeries>
+  /** By rule; those of no rule under the empty name. */
+  readonly #requests: ReadonlyMap<string, Partial<Record<RequestOutcome, Cell>>>
+  readonly #families: Families
+  readonly #settled: Record<SettledStatus, Cell>
+  readonly #refused: Record<SettledStatus, Cell>
+  readonly #learned: Record<'completed' | 'failed', Cell>
+  readonly #staleSettles: Cell
+  readonly #leasesLost: Cell
+  readonly #store: Record<StoreVerb, Durations>
+  readonly #storeErrors: Record<StoreVerb, Cell>
+
+  constructor(rules: readonly MeasuredRule[]) {
+    const all = families()
+    this.#families = all
+    for (const family of Object.values(all)) this.#registry.registerMetric(asMetric(family))
+    const requests = (rule: string, outcomes: readonly RequestOutcome[]) =>
+      [rule, keyed(outcomes, (outcome) => all.requests.add({ rule, outcome }))] as const
+    this.#requests = new Map([requests('', OTHER_OUTCOMES), ...rules.map(({ name }) => requests(name, RULE_OUTCOMES))])
+    const granted = keyed(STATES_BEFORE, (from) => all.transitions.add({ from, to: 'processing', legal: 'true' }))
+    this.#rules = new Map(rules.map((rule) => [rule.name, new RuleSeries(rule, all, granted)]))
+    this.#settled = keyed(SETTLED, (to) => all.transitions.add({ from: 'processing', to, legal: 'true' }))
+    this.#refused = keyed(SETTLED, (to) => all.transitions.add({ from: 'lost', to, legal: 'false' }))
+    this.#learned = keyed(['completed', 'failed'], (to) => all.transitions.add({ from: 'unknown', to, legal: 'true' }))
+    this.#staleSettles = all.staleSettles.add()
+    this.#leasesLost = all.leasesLost.add()
+    this.#store = keyed(STORE_VERBS, (verb) => all.store.add({ verb }))
+    this.#storeErrors = keyed(STORE_VERBS, (verb) => all.storeErrors.add({ verb }))
+  }
+
+  request(rule: string | undefined, outcome: RequestOutcome): void {
+    const requests = this.#requests.get(rule ?? '')!
+    const cell = (requests[outcome] ??= this.#families.requests.add({ rule: rule ?? '', outcome }))
+    cell.value++
+  }
+
+  rule(name: string): RuleMetrics {
+    return this.#rules.get(name)!
+  }
+
+  settled(to: SettledStatus, result: 'ok' | 'stale'): void {
+    if (result === 'ok') this.#settled[to].value++
+    else {
+      this.#refused[to].value++
+      this.#staleSettles.value++
+    }
+  }
+
+  learned(to: 'completed' | 'failed'): void {
+    this.#learned[to].value++
+  }
+
+  leaseLost(): void {
+    this.#leasesLost.value++
+  }
+
+  store(verb: StoreVerb, ms: number, failed: boolean): void {
+    this.#store[verb].observe(ms)
+    if (failed) this.#storeErrors[verb].value++
+  }
+
+  /** All of it, with the process's own measures, in Prometheus's text format 0.0.4. */
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${await ofProcess().metrics()}`
+  }
+}
+
+/** What is counted under one rule's name. */
+class RuleSeries implements RuleMetrics {
+  readonly #fingerprints: Record<FingerprintResult, Cell>
+  readonly #sources: ReadonlyMap<string, ReadonlyMap<string, Cell>>
+  readonly #granted: Record<StateBefore, Cell>
+  readonly #repeated: Cell
+  readonly #inFlight: Cell
+  readonly #ended: Record<SettledStatus, Cell>
+  readonly #overhead: Durations
+  readonly #upstream: Durations
+
+  constructor({ name: rule, parts }: MeasuredRule, all: Families, granted: Record<StateBefore, Cell>) {
+    this.#fingerprints = keyed(FINGERPRINT_RESULTS, (result) => all.fingerprints.add({ rule, result }))
+    this.#sources = new Map(
+      parts.map(({ part, sources }) => [part, new Map(sources.map((source) => [source, all.sources.add({ rule, part, source })]))]),
+    )
+    this.#granted = granted
+    this.#repeated = all.repeated.add({ rule, cause: 'unknown' })
+    this.#inFlight = all.inFlight.add({ rule })
+    this.#ended = keyed(SETTLED, (result) => all.executions.add({ rule, result }))
+    this.#overhead = all.overhead.add({ rule })
+    this.#upstream = all.upstream.add({ rule })
+  }
+
+  fingerprint(result: FingerprintResult): void {
+    this.#fingerprints[result].value++
+  }
+
+  source(part: string, source: string): void {
+    const cell = this.#sources.get(part)?.get(source)
+    if (cell !== undefined) cell.value++
+  }
+
+  granted(after: StateBefore): void {
+    this.#granted[after].value++
+    if (after === 'unknown') this.#repeated.value++
+    this.#inFlight.value++
+  }
+
+  ended(result: SettledStatus): void {
+    this.#inFlight.value--
+    this.#ended[result].value++
+  }
+
+  overhead(ms: number): void {
+    this.#overhead.observe(ms)
+  }
+
+  upstream(ms: number): void {
+    this.#upstream.observe(ms)
+  }
+}
+
+function keyed<K extends string, V>(keys: readonly K[], make: (key: K) => V): Record<K, V> {
+  return Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, V>
+}
+
+let processRegistry: Registry | undefined
+
+/** prom-client's observers of the process cannot be taken away again: there is one set, however many gateways run in it. */
+function ofProcess(): Registry {
+  if (processRegistry !== undefined) return processRegistry
+  processRegistry = new Registry()
+  collectDefaultMetrics({ register: processRegistry })
+  const lost = new Family('counter', { name: 'oncegate_log_lines_lost_total', help: 'Log lines that nobody read in time' })
+  lost.watch(linesLost)
+  processRegistry.registerMetric(asMetric(lost))
+  return processRegistry
+}

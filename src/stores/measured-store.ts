@@ -1,0 +1,83 @@
+// A store that tells how long its calls take.
+import type { Metrics, StoreVerb } from '../model/metrics.ts'
+import type { RecordView } from '../model/record.ts'
+import type { KeptResponse } from '../model/stored-response.ts'
+import type {
+  AcquireRequest,
+  AppendRequest,
+  Claim,
+  ExecutionName,
+  LogReading,
+  LogRequest,
+  RenewRequest,
+  SettleRequest,
+  SettleResult,
+  Store,
+} from './store.ts'
+
+export class MeasuredStore implements Store {
+  readonly #store: Store
+  readonly #tell: Metrics['store']
+
+  constructor(store: Store, tell: Metrics['store']) {
+    this.#store = store
+    this.#tell = tell
+  }
+
+  acquire(request: AcquireRequest): Promise<Claim> {
+    return this.#timed('acquire', performance.now(), this.#store.acquire(request))
+  }
+
+  renew(request: RenewRequest): Promise<SettleResult | 'cancelled'> {
+    return this.#timed('renew', performance.now(), this.#store.renew(request))
+  }
+
+  settle(request: SettleRequest): Promise<SettleResult> {
+    return this.#timed('settle', performance.now(), this.#store.settle(request))
+  }
+
+  append(request: AppendRequest): Promise<SettleResult> {
+    return this.#timed('append', performance.now(), this.#store.append(request))
+  }
+
+  cancel(request: ExecutionName): Promise<SettleResult> {
+    return this.#timed('cancel', performance.now(), this.#store.cancel(request))
+  }
+
+  readLog(request: LogRequest): Promise<LogReading> {
+    return this.#timed('readLog', performance.now(), this.#store.readLog(request))
+  }
+
+  read(fingerprint: string): Promise<RecordView | undefined> {
+    return this.#timed('read', performance.now(), this.#store.read(fingerprint))
+  }
+
+  readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
+    return this.#timed('readResponse', performance.now(), this.#store.readResponse(fingerprint))
+  }
+
+  watch(fingerprint: string, onChange: () => void): Promise<() => void> {
+    return this.#store.watch(fingerprint, onChange)
+  }
+
+  secret(candidate: string): Promise<string> {
+    return this.#store.secret(candidate)
+  }
+
+  ping(): Promise<void> {
+    return this.#timed('ping', performance.now(), this.#store.ping())
+  }
+
+  close(): Promise<void> {
+    return this.#store.close()
+  }
+
+  /** The caller gets the store's own promise: measuring is no step on its way. */
+  #timed<T>(verb: StoreVerb, since: number, call: Promise<T>): Promise<T> {
+    call.then(
+      () => this.#tell(verb, performance.now() - since, false),
+      () => this.#tell(verb, performance.now() - since, true),
+    )
+    return call
+  }
+}
