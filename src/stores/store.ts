@@ -8,7 +8,8 @@
 //
 // Guarantees, each a test of the contract suite:
 //  G1  Of any number of concurrent acquires of one fingerprint at most one is `acquired`.
-//  G2  An acquire repeated with the same executionId finds its own claim and is `acquired` again, same attempt.
+//  G2  An acquire repeated with the same executionId finds its own claim and is `acquired` again, same attempt. One that comes
+//      after its execution was settled is granted nothing.
 //  G3  A settle or renew compares the execution id: one that lost its turn changes nothing and is told `stale`.
 //      A settle repeated by the same execution, to the same end, is `ok`.
 //  G4  The attempt grows by one with every execution granted and never repeats while the record lives.

@@ -109,6 +109,8 @@ function decideOn(record: KeptRecord | undefined, fingerprint: string, request: 
   if (record === undefined) return granted(1, 'none')
   if (isEcho(record, request)) return granted(record.attempt, record.after)
   if (record.digest !== request.digest) return 'key_reused'
+  // A late copy, and nobody waits for what it would be granted. The result that its execution came to must not be lost to it.
+  if (record.executionId === request.executionId) return record.status === 'completed' ? 'completed' : 'unknown'
   const attempt = record.attempt + 1
   switch (statusAt(record, now)) {
     case 'processing':

@@ -87,6 +87,22 @@ async function acquiring(t: Test, store: Store, peer: Store): Promise<void> {
     t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
   })
 
+  t.test('G2: a late copy of an acquire whose execution was settled is granted nothing, and takes nothing away', async (t) => {
+    for (const to of ['failed', 'unknown', 'completed'] as const) {
+      const request = acquireOf(newFingerprint(), { onUnknown: 'retry', onCompleted: 'execute' })
+      await store.acquire(request)
+      await store.settle(settleOf(request, to))
+      t.equal((await peer.acquire(request)).kind, to === 'completed' ? 'completed' : 'unknown', to)
+      t.match(await store.read(request.fingerprint), { status: to, attempt: 1, duplicates: 0 })
+      if (to === 'completed') t.equal((await store.readResponse(request.fingerprint))?.body?.toString(), 'done')
+      t.match(await store.acquire(acquireOf(request.fingerprint, { onUnknown: 'retry', onCompleted: 'execute' })), {
+        kind: 'acquired',
+        attempt: 2,
+        after: to,
+      })
+    }
+  })
+
   t.test('G4: the attempt grows by one with every execution, and the record keeps its birth', async (t) => {
     const fingerprint = newFingerprint()
     let createdAt: number | undefined

@@ -127,6 +127,10 @@ local function look(name)
   if fields[1] == 'processing' and fields[2] == execution then
     return { own = true, act = function() return grant(name, attempt, fields[12] or 'none', fields) end }
   end
+  -- A late copy: its execution has ended, and nobody waits for another claim.
+  if fields[2] == execution then
+    return { refuses = true, act = function() return refuse(name, fields[1] == 'completed' and 'completed' or 'unknown', fields) end }
+  end
   local word, after = decide(fields, lease)
   if word then return { refuses = true, act = function() return refuse(name, word, fields) end } end
   return { act = function() return grant(name, digits(attempt + 1), after, fields) end }
