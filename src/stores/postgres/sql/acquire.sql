@@ -60,6 +60,8 @@ BEGIN
       END IF;
       _word := CASE
         WHEN _one.digest <> _digest THEN 'key_reused'
+        -- A late copy: its execution has ended, and nobody waits for another claim.
+        WHEN _one.execution = _execution THEN CASE WHEN _one.status = 'completed' THEN 'completed' ELSE 'unknown' END
         WHEN _state = 'processing' THEN 'in_flight'
         WHEN _state = 'completed' AND _on_completed = 'replay' THEN 'completed'
         WHEN _state = 'failed' AND _on_failed = 'replay' AND _one.head IS NOT NULL THEN 'failed'
