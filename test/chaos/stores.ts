@@ -1,39 +1,78 @@
 // The stores that chaos is let loose on, with the faults that each can have.
 import { setTimeout as pause } from 'node:timers/promises'
+import { PostgresServer } from '../helpers/postgres-server.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { ProcessGateway } from './process-gateway.ts'
-import type { PlannedFault } from './schedule.ts'
+import type { FaultKind, PlannedFault } from './schedule.ts'
 import { type ChaosStore, GATEWAY_FAULTS, type Scene, type Stage } from './scene.ts'
 
-const redis: ChaosStore = {
-  faultKinds: [
-    ...GATEWAY_FAULTS,
-    { kind: 'clock', scope: 'gateway', weight: 1, ms: [500, 3000] },
-    { kind: 'cut', scope: 'gateway', weight: 4, ms: [0, 0] },
-    { kind: 'black-hole', scope: 'gateway', weight: 3, ms: [300, 2500] },
-    { kind: 'lost-replies', scope: 'gateway', weight: 3, ms: [100, 1800] },
-    { kind: 'slow-link', scope: 'gateway', weight: 1, ms: [500, 2000] },
-    { kind: 'store-restart', scope: 'all', weight: 2, ms: [0, 1500] },
-    { kind: 'store-stop', scope: 'all', weight: 1, ms: [300, 2500] },
-  ],
-  async open(stage) {
-    // What it has acknowledged it still knows after its death: without this the contract lets it forget.
-    const server = await RedisServer.start(['--appendfsync', 'always'])
-    const links = await Promise.all(Array.from({ length: stage.gateways }, () => TcpProxy.start(server.port)))
-    const gateways = await startAll(stage, (gateway) => `redis://127.0.0.1:${links[gateway]!.port}`)
-    return scene(stage, gateways, {
-      inject: (fault) => injectRedis(fault, server, links),
-      close: async () => {
-        await Promise.all(links.map((link) => link.stop()))
-        await server.stop()
-      },
-    })
-  },
+/** Of one gateway's connections to a server, and of the server that all share. */
+const SERVER_FAULTS: readonly FaultKind[] = [
+  ...GATEWAY_FAULTS,
+  { kind: 'clock', scope: 'gateway', weight: 1, ms: [500, 3000] },
+  { kind: 'cut', scope: 'gateway', weight: 4, ms: [0, 0] },
+  { kind: 'black-hole', scope: 'gateway', weight: 3, ms: [300, 2500] },
+  { kind: 'lost-replies', scope: 'gateway', weight: 3, ms: [100, 1800] },
+  { kind: 'slow-link', scope: 'gateway', weight: 1, ms: [500, 2000] },
+  { kind: 'store-restart', scope: 'all', weight: 2, ms: [0, 1500] },
+  { kind: 'store-stop', scope: 'all', weight: 1, ms: [300, 2500] },
+]
+
+interface Server {
+  readonly port: number
+  /** As the configuration names it, through a link that listens on this port. */
+  readonly url: (port: number) => string
+  pause(): void
+  resume(): void
+  kill(): Promise<void>
+  restart(): Promise<void>
+  stop(): Promise<void>
 }
 
-async function injectRedis({ kind, gateway = 0, ms }: PlannedFault, server: RedisServer, links: readonly TcpProxy[]): Promise<void> {
+function onServer(start: () => Promise<Server>): ChaosStore {
+  return {
+    faultKinds: SERVER_FAULTS,
+    async open(stage) {
+      const server = await start()
+      const links = await Promise.all(Array.from({ length: stage.gateways }, () => TcpProxy.start(server.port)))
+      const gateways = await startAll(stage, (gateway) => server.url(links[gateway]!.port))
+      return scene(stage, gateways, {
+        inject: (fault) => injectServer(fault, server, links),
+        close: async () => {
+          await Promise.all(links.map((link) => link.stop()))
+          await server.stop()
+        },
+      })
+    },
+  }
+}
+
+/** What it has acknowledged it still knows after its death: without this the contract lets it forget. */
+const redis = onServer(async () => {
+  const server = await RedisServer.start(['--appendfsync', 'always'])
+  return withUrl(server, (port) => `redis://127.0.0.1:${port}`)
+})
+
+const postgres = onServer(async () => {
+  const server = await PostgresServer.start(['fsync=on', 'full_page_writes=on'])
+  return withUrl(server, (port) => `postgres://postgres@127.0.0.1:${port}/postgres`)
+})
+
+function withUrl(server: Omit<Server, 'url'>, url: Server['url']): Server {
+  return {
+    port: server.port,
+    url,
+    pause: () => server.pause(),
+    resume: () => server.resume(),
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    stop: () => server.stop(),
+  }
+}
+
+async function injectServer({ kind, gateway = 0, ms }: PlannedFault, server: Server, links: readonly TcpProxy[]): Promise<void> {
   const link = links[gateway]!
   switch (kind) {
     case 'cut':
@@ -81,7 +120,7 @@ const lmdb: ChaosStore = {
   },
 }
 
-export const CHAOS_STORES: Readonly<Record<string, ChaosStore>> = { redis, lmdb }
+export const CHAOS_STORES: Readonly<Record<string, ChaosStore>> = { redis, lmdb, postgres }
 
 async function startAll(stage: Stage, store: (gateway: number) => string): Promise<ProcessGateway[]> {
   const { upstream, recorder } = stage
