@@ -32,9 +32,10 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-export async function startGateway(config: GatewayConfig, log: Log): Promise<Gateway> {
+/** `open` is how the store that the configuration names is opened: whoever embeds a gateway may bring a store of its own. */
+export async function startGateway(config: GatewayConfig, log: Log, open = openStore): Promise<Gateway> {
   const tools = await loadStepTools(config.rules)
-  const opened = await openStore(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
+  const opened = await open(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))

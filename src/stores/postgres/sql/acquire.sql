@@ -61,7 +61,7 @@ BEGIN
       _word := CASE
         WHEN _one.digest <> _digest THEN 'key_reused'
         -- A late copy: its execution has ended, and nobody waits for another claim.
-        WHEN _one.execution = _execution THEN CASE _one.status WHEN 'completed' THEN 'completed' ELSE 'unknown' END
+        WHEN _one.execution = _execution THEN CASE WHEN _one.status = 'completed' THEN 'completed' ELSE 'unknown' END
         WHEN _state = 'processing' THEN 'in_flight'
         WHEN _state = 'completed' AND _on_completed = 'replay' THEN 'completed'
         WHEN _state = 'failed' AND _on_failed = 'replay' AND _one.head IS NOT NULL THEN 'failed'
