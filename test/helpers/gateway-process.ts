@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { within } from './until.ts'
 
-const START_WITHIN_MS = 15_000
+const START_WITHIN_MS = 40_000
 const END_WITHIN_MS = 10_000
 
 const program = fileURLToPath(new URL('../../src/main.js', import.meta.url))

@@ -27,7 +27,7 @@ t.test('a store that goes away', async (t) => {
     upstream: upstream.url,
     store: `redis://127.0.0.1:${proxy.port}`,
     rules: RULES,
-    top: 'storeTimeout: 300ms',
+    top: 'storeTimeout: 2s',
   })
   t.teardown(() => gateway.close())
   const ask = (key: string) => send(`${gateway.url}/run`, { headers: { authorization: 'Bearer a', 'idempotency-key': key } })
