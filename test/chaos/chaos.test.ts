@@ -10,7 +10,7 @@ import { runChaos } from './run.ts'
 import { drawSchedule } from './schedule.ts'
 import { CHAOS_STORES } from './stores.ts'
 
-const SHORT = { gateways: 3, requests: 250, faults: 6, loadMs: 9000 }
+const SHORT = { gateways: 3, requests: 200, faults: 5, loadMs: 6000 }
 /** CHAOS_SEED plays another one. */
 const seed = Number(process.env.CHAOS_SEED ?? 4)
 
@@ -23,7 +23,6 @@ t.test('a seed draws the same schedule again, and another seed another', async (
 })
 
 t.test('every promise is kept', async (t) => {
-  t.jobs = Object.keys(CHAOS_STORES).length
   for (const [store, entry] of Object.entries(CHAOS_STORES)) {
     t.test(store, async (t) => {
       const history = await runChaos({ ...SHORT, store, seed }, entry)
