@@ -4,7 +4,7 @@ import t from 'tap'
 import { explore } from './explore.ts'
 import { dropLeaseEarly, settleWithoutToken } from './planted-faults.ts'
 
-const DEPTH = Number(process.env.CHAOS_DEPTH ?? 10)
+const DEPTH = Number(process.env.CHAOS_DEPTH ?? 9)
 const BOUNDS = { starts: 3, crashes: 1, resends: 1, renewals: 1, ticks: 3 }
 
 for (const onUnknown of ['refuse', 'retry'] as const) {

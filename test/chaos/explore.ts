@@ -3,6 +3,7 @@ import type { RecordView } from '../../src/model/record.ts'
 import { type Bounds, firstState, LEASE, nextSteps, type State, type Step } from './small-world.ts'
 
 export interface Explored {
+  /** From which every next step was taken. */
   readonly states: number
   readonly steps: number
   /** Each with the way that leads to it, step by step. */
@@ -32,6 +33,8 @@ export async function explore(bounds: Bounds, depth: number): Promise<Explored> 
         steps++
         const reached = follow(visit, step)
         for (const promise of brokenPromises(visit, step, bounds)) broken.push({ promise, way: reached.way })
+        // Where the last step leads to is looked at, and not gone on from.
+        if (level === depth - 1) continue
         const key = keyOf(reached)
         if (seen.has(key)) continue
         seen.add(key)

@@ -40,6 +40,8 @@ export interface ProcessOptions {
   readonly top?: string
   /** Over the environment of the tests. */
   readonly env?: NodeJS.ProcessEnv
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[]
 }
 
 /** `rules` and `top` are YAML; the rest of the configuration is filled in. */
@@ -49,15 +51,19 @@ export async function gatewayProcess(options: ProcessOptions): Promise<GatewayPr
   const { upstream, store, rules, top = '' } = options
   await writeFile(file, `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\nrules:\n${rules}\n`)
   try {
-    return await startedProcess(['--config', file], options.env)
+    return await startedProcess(['--config', file], options.env, options.nodeOptions)
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
 }
 
 /** `oncegate start` with these arguments, once it listens. It is killed when the test process ends. */
-export async function startedProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [program, 'start', ...args], {
+export async function startedProcess(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  nodeOptions: readonly string[] = [],
+): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [...nodeOptions, program, 'start', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
