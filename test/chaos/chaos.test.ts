@@ -10,6 +10,8 @@ import { runChaos } from './run.ts'
 import { drawSchedule } from './schedule.ts'
 import { CHAOS_STORES } from './stores.ts'
 
+t.setTimeout(300_000)
+
 const SHORT = { gateways: 3, requests: 200, faults: 5, loadMs: 6000 }
 /** CHAOS_SEED plays another one. */
 const seed = Number(process.env.CHAOS_SEED ?? 4)
