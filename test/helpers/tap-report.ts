@@ -54,7 +54,7 @@ export async function tapReport(input: AsyncIterable<string | Uint8Array>, optio
   for await (const chunk of input) parser.write(Buffer.from(chunk))
   parser.end()
 
-  for (const file of withoutResult) print(`FAIL  ${sourceOf(file)}  no result`)
+  for (const file of withoutResult) print(`FAIL  ${sourceOf(file)}  no result${ending === '' ? '' : `; tap: ${ending}`}`)
   sum.failed += withoutResult.size
   if (ending !== '' && sum.failed === 0) {
     print(`FAIL  tap itself: ${ending}`)
