@@ -252,8 +252,8 @@ t.test('watchers hear of settlings after their connection was cut, and are told 
   await until('told to look', () => calls > 0)
   const before = calls
   const other = await open()
+  t.teardown(() => other.close())
   await other.settle(settleOf(request, 'completed'))
-  await other.close()
   await until('told of the settling', () => calls > before)
 })
 
