@@ -33,7 +33,8 @@ export async function runChaos(options: ChaosOptions, store: ChaosStore): Promis
   const player = new Player(scene.gateways, recorder, upstream.fingerprints)
   const stopWatching = watchStalls(recorder)
   try {
-    await playLoad(schedule, { scene, player, recorder })
+    const shared = new Set(store.faultKinds.filter(({ felt }) => felt === 'by all').map(({ kind }) => kind))
+    await playLoad(schedule, { scene, player, recorder, shared })
     await quiet(upstream)
     await collect(schedule, player, recorder, new Random(seed))
   } finally {
@@ -45,13 +46,21 @@ export async function runChaos(options: ChaosOptions, store: ChaosStore): Promis
   return recorder.history
 }
 
+interface Playing {
+  readonly scene: Scene
+  readonly player: Player
+  readonly recorder: Recorder
+  /** Kinds of faults that strike one gateway and are felt by all. */
+  readonly shared: ReadonlySet<string>
+}
+
 /** Resolves when every request is answered and every fault healed. */
-async function playLoad(schedule: Schedule, at: { scene: Scene; player: Player; recorder: Recorder }): Promise<void> {
-  const { scene, player, recorder } = at
+async function playLoad(schedule: Schedule, at: Playing): Promise<void> {
+  const { player } = at
   const began = performance.now()
   const due = <T extends { readonly at: number }>(planned: readonly T[], play: (one: T) => Promise<unknown>) => inTime(planned, began, play)
   await Promise.all([
-    due(schedule.faults, (fault) => strike(fault, scene, recorder)),
+    due(schedule.faults, (fault) => strike(fault, at)),
     due(schedule.requests, (request) => player.ask({ ...request, phase: 'load' })),
     due(schedule.statuses, ({ wish, gateway }) => player.readStatus(wish, gateway)),
   ])
@@ -71,11 +80,12 @@ async function inTime<T extends { readonly at: number }>(
   await Promise.all(played)
 }
 
-async function strike(fault: PlannedFault, scene: Scene, recorder: Recorder): Promise<void> {
+async function strike(fault: PlannedFault, { scene, recorder, shared }: Playing): Promise<void> {
   const from = recorder.now()
   await scene.inject(fault)
   const { kind, gateway } = fault
-  recorder.add({ type: 'fault', kind, ...(gateway === undefined ? {} : { gateway }), from, to: recorder.now() })
+  const where = gateway === undefined || shared.has(kind) ? {} : { gateway }
+  recorder.add({ type: 'fault', kind, ...where, from, to: recorder.now() })
 }
 
 /** The upstream is idle, and every lease of the dead has run out. */

@@ -28,6 +28,8 @@ export interface FaultKind {
   readonly kind: string
   /** What it hits: one gateway, or what all share. */
   readonly scope: 'gateway' | 'all'
+  /** Others suffer from it as well. */
+  readonly felt?: 'by all'
   readonly weight: number
   readonly ms: readonly [from: number, to: number]
 }

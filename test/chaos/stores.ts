@@ -104,10 +104,13 @@ async function injectServer({ kind, gateway = 0, ms }: PlannedFault, server: Ser
 
 /**
  * One machine has one clock and one disk: what can befall the store alone is little. A gateway that is stopped may hold the
- * lock that all writers need.
+ * lock that all writers need: leases run out meanwhile, whosever they are.
  */
 const lmdb: ChaosStore = {
-  faultKinds: [...GATEWAY_FAULTS, { kind: 'kill-all', scope: 'all', weight: 0.5, ms: [0, 500] }],
+  faultKinds: [
+    ...GATEWAY_FAULTS.map((fault) => (fault.kind === 'stop' ? { ...fault, felt: 'by all' as const } : fault)),
+    { kind: 'kill-all', scope: 'all', weight: 0.5, ms: [0, 500] },
+  ],
   async open(stage) {
     const directory = await temporaryDirectory()
     const gateways = await startAll(stage, () => `lmdb:${directory.path}`)
