@@ -19,6 +19,7 @@ import { Durations } from './idempotency/durations.ts'
 import { Inquiries } from './idempotency/inquiries.ts'
 import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
+import { TakeBacks } from './idempotency/take-backs.ts'
 import { MeasuredStore } from './stores/measured-store.ts'
 import { openStore } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
@@ -55,6 +56,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     durations,
     limits: new Limits(config.rules, { durations, onBreaker }),
     inquiries: new Inquiries(),
+    takeBacks: new TakeBacks(store),
     storeTimeout: config.storeTimeout,
   }
   const byName = new Map(rules.map((rule) => [rule.config.name, rule]))

@@ -4,7 +4,6 @@ import type { RecordView } from '../model/record.ts'
 import type { AcquireRequest, Claim } from '../stores/store.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { RuleLimits } from './limits.ts'
-import { takeBackClaim } from './persist.ts'
 import type { Turn } from './turn.ts'
 
 type OnCompleted = AcquireRequest['onCompleted']
@@ -49,7 +48,7 @@ async function admit(gate: Gate, request: GuardedRequest, { limits, claim, execu
   const pass = limits.enter(request.operation.countedFor)
   if ('leave' in pass) return { ...claim, pass }
   const { ttl, lease } = request.rule
-  const given = takeBackClaim(gate.store, { fingerprint: claim.fingerprint, executionId, ttlMs: ttl, keepAtLeastMs: lease })
+  const given = gate.takeBacks.takeBack({ fingerprint: claim.fingerprint, executionId, ttlMs: ttl, keepAtLeastMs: lease })
   gate.live.add({ giveUp: nothing, settled: given })
   // The refusal is seen only when the claim is gone: a retry at once meets no execution.
   await Promise.race([given, pause(gate.storeTimeout, undefined, { ref: false })])

@@ -14,6 +14,7 @@ import type { ExecutionLabel } from './execution-headers.ts'
 import type { Inquiries } from './inquiries.ts'
 import type { Limits } from './limits.ts'
 import type { LiveExecutions } from './live-executions.ts'
+import type { TakeBacks } from './take-backs.ts'
 
 export interface Log {
   warn(details: object, message: string): void
@@ -28,6 +29,7 @@ export interface Gate {
   readonly answers: Answers
   readonly limits: Limits
   readonly inquiries: Inquiries
+  readonly takeBacks: TakeBacks
   readonly log: Log
   readonly metrics: Metrics
   /** Milliseconds that one store call may take. */

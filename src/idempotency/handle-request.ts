@@ -7,7 +7,6 @@ import { attach, type Joined } from './attach.ts'
 import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
-import { takeBackClaim } from './persist.ts'
 import { NOBODY } from './nobody.ts'
 import { refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
@@ -164,7 +163,7 @@ function answerWithoutStore(
   { executionId, recordMet }: { executionId: string; recordMet: boolean },
 ): Answer {
   for (const fingerprint of [operation.fingerprint, ...(operation.aliases ?? [])]) {
-    void takeBackClaim(gate.store, { fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
+    void gate.takeBacks.takeBack({ fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
   }
   return refuseWithoutStore(recordMet ? 'refuse' : rule.onStoreError)
 }

@@ -1,6 +1,6 @@
-// Store calls that do not give up at the first fault, and the taking back of a claim that nobody will use.
+// Store calls that do not give up at the first fault.
 import { setTimeout as pause } from 'node:timers/promises'
-import { StoreUnavailable, type SettleRequest, type Store } from '../stores/store.ts'
+import { StoreUnavailable } from '../stores/store.ts'
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 5000
@@ -38,25 +38,3 @@ async function withinMs<T>(limitMs: number, work: Promise<T>): Promise<T> {
     clearTimeout(timer)
   }
 }
-
-/**
- * Takes back a claim that was asked for but will not be used, since the answer to the acquire never came: the acquire
- * may have been applied, or may still be on its way. Without this it would lapse into an unknown outcome although
- * nothing was ever sent. Looks again within the lease, for an acquire that overtook the first look; and while the store
- * is away it never pauses for as long as a lease, since the store may grant the claim in the moment it is back.
- */
-export async function takeBackClaim(store: Store, claim: Omit<SettleRequest, 'to' | 'response'>): Promise<void> {
-  const request: SettleRequest = { ...claim, to: 'failed' }
-  const leaseMs = claim.keepAtLeastMs
-  const limitMs = Math.max(60_000, 2 * leaseMs)
-  try {
-    for (let looks = 1; (await persist(() => store.settle(request), limitMs, leaseMs / 4)) === 'stale' && looks < LOOKS; looks++) {
-      await pause(leaseMs / 2, undefined, { ref: false })
-    }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-  }
-}
-
-/** Half a lease apart, they find whatever is granted within a lease of the first before it can lapse. */
-const LOOKS = 3
