@@ -1,7 +1,7 @@
 // Whether every answer is one that its request may get: whole, its own, in time, and the same for everybody.
 import { bodyPieces, hashOf } from './body.ts'
 import type { AnsweredEvent } from './history.ts'
-import { classOf, type Exchange, type Execution, isResult, type Timeline, type WishStory } from './timeline.ts'
+import { type Exchange, type Execution, isResult, type Timeline, wentWell, type WishStory } from './timeline.ts'
 
 type Report = (check: string, what: string) => void
 
@@ -108,11 +108,11 @@ interface Refused extends Exchange {
   readonly outcome: AnsweredEvent
 }
 
-function checkProblem({ faults }: Timeline, story: WishStory, { asked, outcome }: Refused, report: Report): void {
+function checkProblem({ faults, run }: Timeline, story: WishStory, { asked, outcome }: Refused, report: Report): void {
   const { rule, wish, exchanges, executions } = story
   const what = `request ${asked.request} of ${wish}: ${outcome.status} ${outcome.error}`
   if (STATUS_OF[outcome.error!] !== outcome.status) return report('unexpected-problem', what)
-  const troubled = faults.anyBefore(outcome.at) || executions.some(({ begun, ended }) => begun.at <= outcome.at && !wentWell(begun, ended))
+  const troubled = faults.anyBefore(outcome.at) || executions.some((one) => one.begun.at <= outcome.at && !wentWell(one, run.limits))
   switch (outcome.error) {
     case 'key-reused':
       if (exchanges.every((other) => other.asked.payload === asked.payload)) report('conflict-with-nobody', what)
@@ -137,10 +137,6 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   'upstream-timeout': 504,
   'store-unavailable': 503,
   'result-pending': 503,
-}
-
-function wentWell({ status, at }: Execution['begun'], ended: Execution['ended']): boolean {
-  return (ended === undefined || ended.how === 'answered') && classOf(status) !== 'unknown' && at >= 0
 }
 
 /** For what no limit counts: a busy machine. */

@@ -1,7 +1,8 @@
 // Whether each record went only where the contract draws an arrow, and ended where its history says.
 import { bodyPieces, hashOf } from './body.ts'
 import type { StatusEvent } from './history.ts'
-import { classOf, type Execution, isResult, type Timeline, type WishStory } from './timeline.ts'
+import type { Limits } from './rules.ts'
+import { classOf, type Execution, isResult, type Timeline, wentWell, type WishStory } from './timeline.ts'
 
 type Report = (check: string, what: string) => void
 
@@ -14,7 +15,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
   completed: ['completed'],
 }
 
-export function checkStates({ stories, faults }: Timeline, report: Report): void {
+export function checkStates({ stories, faults, run }: Timeline, report: Report): void {
   for (const story of stories) {
     const readings = story.statuses.filter(({ code }) => code === 200 || code === 404).toSorted((one, other) => one.at - other.at)
     for (const [n, later] of readings.entries()) {
@@ -23,7 +24,7 @@ export function checkStates({ stories, faults }: Timeline, report: Report): void
       }
     }
     const final = story.statuses.findLast((reading) => reading.final)
-    if (final !== undefined) checkEnd(story, final, faults.anyBefore(Infinity), report)
+    if (final !== undefined) checkEnd(story, final, { ...run.limits, troubled: faults.anyBefore(Infinity) }, report)
     else if (story.exchanges.some(({ outcome }) => isResult(outcome))) report('no-final-reading', story.wish)
   }
 }
@@ -48,7 +49,7 @@ function told({ status, code, attempt, execution }: StatusEvent): string {
   return status === undefined ? String(code) : `${status} (attempt ${attempt}, ${execution})`
 }
 
-function checkEnd(story: WishStory, final: StatusEvent, troubled: boolean, report: Report): void {
+function checkEnd(story: WishStory, final: StatusEvent, at: Limits & { troubled: boolean }, report: Report): void {
   const { wish, executions, exchanges } = story
   const what = `${wish} ends as ${told(final)}`
   const highest = Math.max(0, ...executions.map(({ begun }) => begun.attempt))
@@ -68,9 +69,7 @@ function checkEnd(story: WishStory, final: StatusEvent, troubled: boolean, repor
       if (execution !== undefined && !answered(execution, 'failed')) report('ends-wrongly', `${what}, and the upstream did not say so`)
       return
     case 'unknown':
-      if (!troubled && executions.every((one) => one.ended?.how === 'answered' && classOf(one.begun.status) !== 'unknown')) {
-        report('unknown-without-cause', what)
-      }
+      if (!at.troubled && executions.every((one) => wentWell(one, at))) report('unknown-without-cause', what)
       return
     default:
       report('never-settled', what)

@@ -11,6 +11,7 @@ import type {
   TroubleEvent,
   UnansweredEvent,
 } from './history.ts'
+import type { Limits } from './rules.ts'
 
 export interface Exchange {
   readonly asked: AskedEvent
@@ -124,4 +125,9 @@ export function classOf(status: number): 'completed' | 'failed' | 'unknown' {
 /** The upstream's own answer, whole, as a result: whoever has this was promised to get it again. */
 export function isResult(outcome: Exchange['outcome']): outcome is AnsweredEvent & { whole: true } {
   return outcome?.type === 'answered' && outcome.error === undefined && outcome.whole && classOf(outcome.status) === 'completed'
+}
+
+/** Answered in time, with an answer that leaves nothing unknown. */
+export function wentWell({ begun, ended, askedAt }: Execution, { timeoutMs }: Limits): boolean {
+  return ended?.how === 'answered' && classOf(begun.status) !== 'unknown' && ended.at < askedAt + timeoutMs
 }
