@@ -151,6 +151,33 @@ t.test('a server that stands still: every call is refused in time, and it works 
   t.equal((await store.acquire(acquireOf(newFingerprint()))).kind, 'acquired')
 })
 
+t.test('a server that is slow keeps its connections: what is refused meanwhile costs no new ones', async (t) => {
+  const own = await server.database()
+  const store = await open(own.url)
+  const holder = new Client(own.url)
+  await holder.connect()
+  t.teardown(async () => {
+    await holder.end()
+    await store.close()
+    await own.drop()
+  })
+  const crowd = () => Promise.allSettled(Array.from({ length: 100 }, () => store.acquire(acquireOf(newFingerprint()))))
+  const backends = () =>
+    server.sql<{ pid: number }>(`SELECT pid FROM pg_stat_activity WHERE datname = '${own.name}' AND pid <> ${holderPid} ORDER BY pid`)
+  const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const holderPid = rows[0]!.pid
+  await crowd()
+  const before = await backends()
+  await holder.query('BEGIN; LOCK TABLE oncegate_record IN ACCESS EXCLUSIVE MODE')
+  // The first ones' statements run into the server's own limit; those behind them then have a connection for what is left of their time.
+  const refused = await crowd()
+  t.ok(refused.every(({ status }) => status === 'rejected'))
+  await holder.query('COMMIT')
+  await worksAgain(store)
+  t.same(await backends(), before)
+  t.ok((await crowd()).every(({ status }) => status === 'fulfilled'))
+})
+
 t.test('what waits for a connection does not outlive its request', async (t) => {
   const store = await open(`${url}?connections=2`)
   const locker = new Client(url)

@@ -22,7 +22,8 @@ export class Connections {
 
   /**
    * One statement, and what it answers; `prepared` is waited for before. Rejects with StoreUnavailable when the server refuses, or
-   * when the time is over: the connection is then given up with the statement on it, and one that was not sent by then never is.
+   * when the time is over: a statement that was not sent by then never is, and one that was keeps its connection as long again. Only
+   * then is that given up: a server that is merely slow would have less time yet if it had to make new ones.
    */
   run<R extends object>(verb: string, statement: Statement, values: readonly Value[], prepared: Promise<void>): Promise<R[]> {
     return new Promise((resolve, reject) => {
@@ -32,26 +33,28 @@ export class Connections {
         over = true
         clearTimeout(timer)
         client?.release(broken)
+        client = undefined
       }
-      const timer = setTimeout(() => {
-        end(true)
+      let timer = setTimeout(() => {
+        over = true
+        timer = setTimeout(() => end(true), this.#timeoutMs)
         reject(new StoreUnavailable(verb, new Error(`no answer within ${this.#timeoutMs} ms`)))
       }, this.#timeoutMs)
       const work = async (): Promise<void> => {
         await prepared
         if (over) return
         const taken = await this.#pool.connect()
-        if (over) return taken.release()
         client = taken
+        if (over) return end(false)
         const { rows } = await client.query<R>({ ...statement, values: [...values] })
-        if (over) return
+        if (over) return end(false)
         const fallen = isReadOnly(rows[0])
         end(fallen)
         if (fallen) throw new Error('the server is read-only: it is not the primary')
         resolve(rows)
       }
       work().catch((error: unknown) => {
-        if (!over) end(serverGoes(error))
+        end(serverGoes(error))
         reject(new StoreUnavailable(verb, withoutArguments(error)))
       })
     })
