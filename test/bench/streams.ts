@@ -2,6 +2,7 @@
 // many long streams at once: how late their events come, and what memory they take.
 // node build/test/bench/streams.js [store: lmdb | redis | memory] [streams] [seconds]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -17,6 +18,7 @@ const EVERY_MS = 100
 /** All streams begin at once: until the code for it is compiled, that is its own story. */
 const OPENING_MS = 2000
 const ROUNDS = 300
+const OWN_TICK_MS = 5
 
 let last = 0
 const headers = () => ({ authorization: 'Bearer bench', 'idempotency-key': `key-${Date.now()}-${++last}` })
@@ -29,23 +31,45 @@ async function firstEvent(url: string): Promise<number> {
   return first
 }
 
-/** How late each event of one stream came, in milliseconds. */
-async function lateness(url: string, events: number, delays: { opening: number[]; steady: number[] }): Promise<void> {
+/** How late each event of one stream came, in milliseconds. Nothing is kept of it: 200 ends at once would hold up this process. */
+function lateness(url: string, events: number, delays: { opening: number[]; steady: number[] }): Promise<void> {
   const steadyFrom = performance.now() + OPENING_MS
   let rest = ''
-  await send(`${url}/guarded?events=${events}&every=${EVERY_MS}`, {
-    headers: headers(),
-    timeout: (seconds + 30) * 1000,
-    onData: (chunk) => {
-      const now = performance.timeOrigin + performance.now()
-      const lines = (rest + chunk.toString()).split('\n')
-      rest = lines.pop()!
-      for (const line of lines) {
-        const at = /"at":([\d.]+)/.exec(line)?.[1]
-        if (at !== undefined) (performance.now() < steadyFrom ? delays.opening : delays.steady).push(now - Number(at))
-      }
-    },
+  let whole = false
+  const read = (chunk: string): void => {
+    const now = performance.timeOrigin + performance.now()
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) {
+      if (line === 'data: [DONE]') whole = true
+      const at = /"at":([\d.]+)/.exec(line)?.[1]
+      if (at !== undefined) (performance.now() < steadyFrom ? delays.opening : delays.steady).push(now - Number(at))
+    }
+  }
+  return new Promise((resolve, reject) => {
+    const asked = http.request(`${url}/guarded?events=${events}&every=${EVERY_MS}`, { method: 'POST', headers: headers(), agent: false })
+    asked.setTimeout(30_000, () => asked.destroy(new Error('a stream stood still')))
+    asked.on('error', reject)
+    asked.on('response', (response) => {
+      response.setEncoding('latin1').on('data', read).on('error', reject)
+      response.on('end', () => (whole ? resolve() : reject(new Error('a stream is not whole'))))
+    })
+    asked.end()
   })
+}
+
+/** The longest that this process itself was held up, in milliseconds: what is measured cannot be finer. */
+function watchOwnPauses(): () => number {
+  let [last, most] = [performance.now(), 0]
+  const timer = setInterval(() => {
+    const now = performance.now()
+    most = Math.max(most, now - last - OWN_TICK_MS)
+    last = now
+  }, OWN_TICK_MS)
+  return () => {
+    clearInterval(timer)
+    return most
+  }
 }
 
 function residentMiB(pid: number): number {
@@ -85,10 +109,13 @@ async function main(bench: Bench): Promise<void> {
   })
   let most = before
   const watch = setInterval(() => (most = Math.max(most, residentMiB(gateway.pid))), 250)
+  await pause(OPENING_MS)
+  const ownPause = watchOwnPauses()
   await Promise.all(running)
   clearInterval(watch)
   report(`${streams} streams of ${seconds} s, lateness at first`, delays.opening)
   report(`${streams} streams of ${seconds} s, lateness from then on`, delays.steady)
+  process.stdout.write(`${'longest pause of the client itself, then'.padEnd(44)} ${ownPause().toFixed(1)} ms\n`)
   process.stdout.write(`${'memory of the gateway'.padEnd(44)} ${before.toFixed(0)} MiB before, ${most.toFixed(0)} MiB at most\n`)
   await redis?.stop()
   rmSync(folder, { recursive: true, force: true })

@@ -181,6 +181,25 @@ t.test('expired records leave the disk: record, body and index', async (t) => {
   await store.close()
 })
 
+t.test('a stream of small events becomes few pieces on the disk', async (t) => {
+  const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
+  const path = await directory(t)
+  const store = await openStore(`lmdb:${path}`, options)
+  const environment = openEnvironment(path)
+  t.teardown(() => store.close())
+  const request = acquireOf(newFingerprint())
+  await store.acquire(request)
+  const whole = streamed(600 * 85)
+  for (let n = 0; n < 600; n++) {
+    await store.append({ ...request, offset: n * 85, chunk: whole.subarray(n * 85, n * 85 + 85), head: { status: 200, headers: [] } })
+  }
+  environment.refresh()
+  const pieces = environment.pieces.getKeysCount()
+  t.ok(pieces < 20, `${pieces} pieces for 600 events`)
+  const reading = await store.readLog({ ...request, offset: 0, maxBytes: 1_000_000 })
+  t.ok(reading.kind === 'open' && reading.bytes.equals(whole))
+})
+
 t.test('the pieces of logs leave the disk in batches, and never those of an answer that was stored in the meantime', async (t) => {
   const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
   const { sweep } = await import('../../src/stores/lmdb/expiry.ts')
@@ -190,10 +209,12 @@ t.test('the pieces of logs leave the disk in batches, and never those of an answ
   t.teardown(() => store.close())
   const head = { status: 200, headers: [] }
   const large = responseOf(streamed(200_000))
+  // Shorter ones would be joined.
+  const PIECE = Buffer.alloc(4096, 'x')
   const stream = async (pieces: number, more = {}): Promise<AcquireRequest> => {
     const request = acquireOf(newFingerprint(), { leaseMs: 1000, ttlMs: 1000, onUnknown: 'retry', ...more })
     await store.acquire(request)
-    await Promise.all(Array.from({ length: pieces }, (_, offset) => store.append({ ...request, offset, chunk: Buffer.from('x'), head })))
+    await Promise.all(Array.from({ length: pieces }, (_, n) => store.append({ ...request, offset: n * PIECE.length, chunk: PIECE, head })))
     return request
   }
   const piecesOf = (...requests: AcquireRequest[]): number[] => {
@@ -215,8 +236,8 @@ t.test('the pieces of logs leave the disk in batches, and never those of an answ
   const late = await stream(10)
   const replaced = await stream(0)
   t.same(piecesOf(unknown, overflown, folded, again, abandoned, late), [1200, 10, 10, 10, 1200, 10])
-  await store.append({ ...overflown, offset: 10, chunk: Buffer.from(''), overflow: true })
-  await store.settle(settleOf(folded, 'completed', { logged: 10, response: responseOf('x'.repeat(10)) }))
+  await store.append({ ...overflown, offset: 10 * PIECE.length, chunk: Buffer.from(''), overflow: true })
+  await store.settle(settleOf(folded, 'completed', { logged: 10 * PIECE.length, response: responseOf('x'.repeat(10 * PIECE.length)) }))
   await store.settle(settleOf(again, 'unknown'))
   const next = acquireOf(again.fingerprint, { onUnknown: 'retry' })
   await store.acquire(next)

@@ -66,6 +66,26 @@ export async function logs(t: Test, store: Store, peer: Store): Promise<void> {
     t.equal(textOf(await read(peer, request)), 'one two')
   })
 
+  t.test('G12: pieces of any sizes, each sent twice, make one log, read from any offset while it grows', async (t) => {
+    const request = await acquired(store)
+    const whole = randomBytes(150_000)
+    let at = 0
+    for (const size of [1, 84, 300, 4011, 4096, 1, 70_000, 90, 65_520, 17, 4000, 100, 1780]) {
+      const append = appendOf(request, at, whole.subarray(at, at + size))
+      t.equal(await store.append(append), 'ok')
+      t.equal(await store.append(append), 'ok')
+      for (const offset of [0, at >> 1, at - 1, at, at + (size >> 1), at + size - 1].filter((each) => each >= 0)) {
+        const reading = await read(peer, request, offset)
+        t.ok(reading.kind === 'open' && reading.bytes.equals(whole.subarray(offset, at + size)), `${offset} of ${at + size}`)
+      }
+      at += size
+    }
+    t.equal(at, whole.length)
+    t.equal(await store.settle(settleLogged(request, whole, at)), 'ok')
+    const reading = await read(peer, request)
+    t.ok(reading.kind === 'closed' && reading.bytes.equals(whole))
+  })
+
   t.test('G12: only the running execution appends, and only its own log is read', async (t) => {
     const request = await acquired(store, { onUnknown: 'retry' })
     await store.append(appendOf(request, 0, 'of the first'))

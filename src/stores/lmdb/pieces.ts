@@ -4,15 +4,31 @@ import { inTransaction } from './environment.ts'
 
 /** With the header that LMDB puts before it, a piece of this size fills whole pages. */
 const LARGEST_PIECE = 65_536 - 16
+/** What LMDB writes at least, whatever is written. */
+const SHORT_PIECE = 4096
 const END = Number.MAX_SAFE_INTEGER
 /** The place in the expiry index of pieces that are to go: before every time. */
 export const AT_ONCE = 0
 
-/** Inside a transaction. Must follow what is there already without a gap. */
+/**
+ * Inside a transaction. Must follow what is there already without a gap, or be the last bytes of it once more. A short last piece
+ * is written anew with them: a stream of small events becomes few pieces, which the end has to read and the sweep to remove.
+ */
 export function writePieces({ pieces }: Environment, executionId: string, offset: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; at += LARGEST_PIECE) {
-    inTransaction(pieces.put([executionId, offset + at], bytes.subarray(at, at + LARGEST_PIECE)))
+  const last = offset > 0 && bytes.length > 0 ? shortLast(pieces, executionId, offset) : undefined
+  const start = last?.start ?? offset
+  const all = last === undefined ? bytes : Buffer.concat([last.bytes, bytes])
+  for (let at = 0; at < all.length; at += LARGEST_PIECE) {
+    inTransaction(pieces.put([executionId, start + at], all.subarray(at, at + LARGEST_PIECE)))
   }
+}
+
+/** The piece that ends at the offset, or goes on beyond it, as far as it is before it; undefined where that much is not short. */
+function shortLast(pieces: Environment['pieces'], executionId: string, offset: number): { start: number; bytes: Buffer } | undefined {
+  const [found] = pieces.getRange({ start: [executionId, offset - 1], end: [executionId, -1], reverse: true, limit: 1 })
+  if (found === undefined) return undefined
+  const start = found.key[1]
+  return offset - start < SHORT_PIECE ? { start, bytes: found.value.subarray(0, offset - start) } : undefined
 }
 
 export function readPieces({ pieces }: Environment, executionId: string, offset: number, maxBytes: number): Buffer {
