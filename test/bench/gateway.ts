@@ -1,13 +1,11 @@
 // Throughput of the gateway as a ratio of a bare @fastify/http-proxy, side by side in one run.
 // node build/test/bench/gateway.js [rounds] [seconds]
-import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { RedisServer } from '../helpers/redis-server.ts'
-import { until } from '../helpers/until.ts'
 import { load, median, type Load } from './load.ts'
+import { Bench, GATEWAY_CORE, OTHER_CORE, type Running } from './processes.ts'
 import { loadByWrk, wrkIsThere } from './wrk.ts'
 
 const rounds = Number(process.argv[2] ?? 5)
@@ -17,41 +15,7 @@ const CONNECTIONS = 64
 /** By then the compiler has done its work, which shares the gateway's one core; on a busy machine that takes longer. */
 const WARM_UP_REQUESTS = 60_000
 const WARM_UP_SECONDS_AT_MOST = 30
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-const children: ChildProcess[] = []
-const folder = mkdtempSync(join(tmpdir(), 'oncegate-bench-'))
-
-/** The gateway has one core to itself; load, upstream and Redis share the other. */
-const [GATEWAY_CORE, OTHER_CORE] = availableParallelism() > 1 ? ['0', '1'] : ['0', '0']
-
-interface Server {
-  url: string
-  pid: number
-}
-
-/** Its output goes to a file: a pipe that the busy load client reads late would hold up whoever writes its log there. */
-async function node(core: string, args: string[]): Promise<Server> {
-  const file = join(folder, `output-${children.length}`)
-  const output = openSync(file, 'w')
-  const child = spawn('taskset', ['-c', core, process.execPath, ...args], { stdio: ['ignore', output, 'inherit'] })
-  children.push(child)
-  await until('an address', () => addressIn(file) !== undefined, 15_000)
-  // A process of its own: taskset becomes what it starts.
-  return { url: addressIn(file)!, pid: child.pid! }
-}
-
-function addressIn(file: string): string | undefined {
-  return /"(?:url|listen)":"(http[^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1]
-}
-
-function gateway(upstream: string, store: string): Promise<Server> {
-  const file = join(folder, `${store.replace(/\W+/g, '-')}.yaml`)
-  writeFileSync(
-    file,
-    `upstream: ${upstream}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: ${store}\nrules:\n  - name: bench\n    match: { path: /guarded }\n    fingerprint: { key: header.idempotency-key }\n`,
-  )
-  return node(GATEWAY_CORE, [here('../../src/main.js'), 'start', '--config', file])
-}
+const bench = new Bench()
 
 const BODY = JSON.stringify({ amount: 100, currency: 'EUR', note: 'a small body as most are' })
 
@@ -64,7 +28,7 @@ const wrk = wrkIsThere()
 
 interface Variant extends Pick<Load, 'request' | 'keys'> {
   name: string
-  at: Server
+  at: Running
   goal: number
 }
 
@@ -72,7 +36,7 @@ interface Variant extends Pick<Load, 'request' | 'keys'> {
 async function measure({ at, request, keys }: Variant, options: { connections: number; seconds: number }) {
   const demand = { port: Number(new URL(at.url).port), request, keys, ...options }
   const before = cpuMicroseconds(at.pid)
-  const rate = wrk ? await loadByWrk(demand, { core: OTHER_CORE!, folder }) : await load(demand)
+  const rate = wrk ? await loadByWrk(demand, { core: OTHER_CORE, folder: bench.folder }) : await load(demand)
   return { rate, cpu: (cpuMicroseconds(at.pid) - before) / (rate * options.seconds) }
 }
 
@@ -96,10 +60,10 @@ function cpuMicroseconds(pid: number): number {
 }
 
 async function variants(redis: RedisServer): Promise<Variant[]> {
-  const upstream = await node(OTHER_CORE!, [here('bench-upstream.js')])
-  const bare = await node(GATEWAY_CORE!, [here('bare-proxy.js'), upstream.url])
-  const onRedis = await gateway(upstream.url, redis.url)
-  const onLmdb = await gateway(upstream.url, `lmdb:${join(folder, 'data')}`)
+  const upstream = await bench.other('bench-upstream.js')
+  const bare = await bench.bare(upstream.url)
+  const onRedis = await bench.gateway(upstream.url, redis.url)
+  const onLmdb = await bench.gateway(upstream.url, `lmdb:${join(bench.folder, 'data')}`)
   const fresh = { request: post('/guarded'), keys: 'fresh' } as const
   const same = { request: post('/guarded'), keys: 'one' } as const
   const free = { request: post('/free'), keys: 'fresh' } as const
@@ -116,9 +80,8 @@ async function variants(redis: RedisServer): Promise<Variant[]> {
 async function main(): Promise<void> {
   const client = wrk ? 'wrk' : 'the built-in client, which costs as much as a gateway and hides what they differ in: install wrk'
   process.stdout.write(`load by ${client}; gateway on core ${GATEWAY_CORE}, load, backend and Redis on core ${OTHER_CORE}\n`)
-  spawn('taskset', ['-pc', OTHER_CORE!, String(process.pid)], { stdio: 'ignore' })
   const redis = await RedisServer.start()
-  spawn('taskset', ['-apc', OTHER_CORE!, String(redis.pid)], { stdio: 'ignore' })
+  spawn('taskset', ['-apc', OTHER_CORE, String(redis.pid)], { stdio: 'ignore' })
   const all = await variants(redis)
   const results = all.map(() => [] as { rate: number; cpu: number }[])
   for (const variant of all) await warmUp(variant)
@@ -143,6 +106,5 @@ function medians(results: readonly { rate: number; cpu: number }[]): { rate: num
 try {
   await main()
 } finally {
-  for (const child of children) child.kill('SIGKILL')
-  rmSync(folder, { recursive: true, force: true })
+  bench.close()
 }

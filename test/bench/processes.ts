@@ -17,7 +17,8 @@ export interface Running {
 
 export class Bench {
   readonly #children: ChildProcess[] = []
-  readonly #folder = mkdtempSync(join(tmpdir(), 'oncegate-bench-'))
+  /** Gone with the benchmark. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'oncegate-bench-'))
 
   constructor() {
     spawn('taskset', ['-apc', OTHER_CORE, String(process.pid)], { stdio: 'ignore' })
@@ -34,7 +35,7 @@ export class Bench {
 
   /** Guards `/guarded` by key. */
   gateway(upstream: string, store: string): Promise<Running> {
-    const file = join(this.#folder, `${store.replace(/\W+/g, '-')}.yaml`)
+    const file = join(this.folder, `${store.replace(/\W+/g, '-')}.yaml`)
     writeFileSync(
       file,
       `upstream: ${upstream}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: "${store}"\nrules:\n  - name: bench\n    match: { path: /guarded }\n    fingerprint: { key: header.idempotency-key }\n`,
@@ -44,12 +45,12 @@ export class Bench {
 
   close(): void {
     for (const child of this.#children) child.kill('SIGKILL')
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   /** Its output goes to a file: a pipe that the busy load client reads late would hold up whoever writes its log there. */
   async #node(core: string, args: string[]): Promise<Running> {
-    const file = join(this.#folder, `output-${this.#children.length}`)
+    const file = join(this.folder, `output-${this.#children.length}`)
     const output = openSync(file, 'w')
     const child = spawn('taskset', ['-c', core, process.execPath, ...args], { stdio: ['ignore', output, 'inherit'] })
     this.#children.push(child)
