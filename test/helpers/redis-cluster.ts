@@ -1,13 +1,14 @@
 // A cluster of three masters with a replica each, all real.
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import { recordKeys } from '../../src/stores/redis/keys.ts'
-import { ask, REPLICATED, type ReplicatedRedis, untilReplicated } from './redis-replicated.ts'
+import { ask, follows, REPLICATED, type ReplicatedRedis, untilReplicated } from './redis-replicated.ts'
 import { freePort, RedisServer } from './redis-server.ts'
 import { until } from './until.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 1000
+const SETTLED_WITHIN_MS = 20_000
 
 export async function startCluster({ settings = [] as readonly string[] } = {}): Promise<ReplicatedRedis> {
   const servers: RedisServer[] = []
@@ -18,19 +19,31 @@ export async function startCluster({ settings = [] as readonly string[] } = {}):
     servers.push(await RedisServer.start([...clustered, ...promoted, ...REPLICATED, ...settings]))
   }
   await join(servers)
+  const masterOf = async (fingerprint = ''): Promise<RedisServer> => {
+    const slot = slotOf(recordKeys(fingerprint)[0])
+    const found = (await nodesOf(servers)).find(({ slots }) => slots.some(([from, to]) => from <= slot && slot <= to))
+    return servers.find(({ port }) => port === found?.port)!
+  }
   return {
     url: `redis+cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
     servers,
-    master: async (fingerprint = '') => {
-      const slot = slotOf(recordKeys(fingerprint)[0])
-      const found = (await nodesOf(servers)).find(({ slots }) => slots.some(([from, to]) => from <= slot && slot <= to))
-      return servers.find(({ port }) => port === found?.port)!
-    },
+    master: masterOf,
     replicasOf: async (master) => {
       const nodes = await nodesOf(servers)
       const id = nodes.find(({ port }) => port === master.port)?.id
       const ports = nodes.filter(({ master: of }) => of === id).map(({ port }) => port)
       return servers.filter(({ port }) => ports.includes(port))
+    },
+    settled: async (fingerprint) => {
+      await until(
+        'a replica of the new master',
+        async () => {
+          const master = await masterOf(fingerprint)
+          if (master === undefined || !(await Promise.all(servers.map(isUp))).every(Boolean)) return false
+          return (await Promise.all(servers.map((server) => follows(server, master)))).some(Boolean)
+        },
+        SETTLED_WITHIN_MS,
+      )
     },
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop()))

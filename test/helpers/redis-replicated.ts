@@ -11,6 +11,8 @@ export interface ReplicatedRedis {
   /** The one that takes writes for this fingerprint now. */
   master(fingerprint?: string): Promise<RedisServer>
   replicasOf(master: RedisServer): Promise<RedisServer[]>
+  /** After a fault: resolves when every server that was a master follows the one that is it now. */
+  settled(fingerprint?: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -44,4 +46,16 @@ export async function untilReplicated(master: RedisServer, replicas: number): Pr
     },
     15_000,
   )
+}
+
+/** Whether this one says of itself that it has the master's data and gets what is new. */
+export async function follows(server: RedisServer, master: RedisServer): Promise<boolean> {
+  const values = await replicationOf(server.port).catch((): Record<string, string> => ({}))
+  return Number(values['master_port']) === master.port && values['master_link_status'] === 'up'
+}
+
+/** Makes it a replica of that one, or a master. */
+export async function follow(server: RedisServer, master: RedisServer | undefined): Promise<void> {
+  const to = master === undefined ? ['NO', 'ONE'] : ['127.0.0.1', String(master.port)]
+  await ask(server.port, (client) => client.call('REPLICAOF', ...to))
 }

@@ -1,11 +1,12 @@
 // A master, two replicas and three sentinels, all real: what a fail-over needs.
 import { randomBytes } from 'node:crypto'
-import { ask, REPLICATED, type ReplicatedRedis, replicationOf, untilReplicated } from './redis-replicated.ts'
+import { ask, follow, follows, REPLICATED, type ReplicatedRedis, untilReplicated } from './redis-replicated.ts'
 import { RedisServer } from './redis-server.ts'
 import { until } from './until.ts'
 
 const NAME = 'once'
 const DOWN_AFTER_MS = 600
+const SETTLED_WITHIN_MS = 20_000
 
 export async function startSentinel({ replicas = 2, settings = [] as readonly string[] } = {}): Promise<ReplicatedRedis> {
   const master = await RedisServer.start([...REPLICATED, ...settings])
@@ -17,23 +18,34 @@ export async function startSentinel({ replicas = 2, settings = [] as readonly st
   await untilReplicated(master, replicas)
   const servers = [master, ...others]
   const sentinels = await startSentinels(master, others)
+  const current = async (): Promise<RedisServer> => {
+    const answers = await Promise.allSettled(
+      sentinels.map(({ port }) => ask(port, (client) => client.call('SENTINEL', 'get-master-addr-by-name', NAME) as Promise<string[]>)),
+    )
+    const found = answers.find((answer) => answer.status === 'fulfilled')
+    return servers.find(({ port }) => port === Number(found?.value[1]))!
+  }
   return {
     url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${NAME}`,
     servers,
-    master: async () => {
-      const answers = await Promise.allSettled(
-        sentinels.map(({ port }) => ask(port, (client) => client.call('SENTINEL', 'get-master-addr-by-name', NAME) as Promise<string[]>)),
-      )
-      const found = answers.find((answer) => answer.status === 'fulfilled')
-      return servers.find(({ port }) => port === Number(found?.value[1]))!
+    master: current,
+    replicasOf: async (leader) => {
+      const following = await Promise.all(servers.map((server) => follows(server, leader)))
+      return servers.filter((_, n) => following[n])
     },
-    replicasOf: async ({ port }) => {
-      const of = async (server: RedisServer): Promise<boolean> => {
-        const { master_port: leader } = await replicationOf(server.port).catch((): Record<string, string> => ({}))
-        return Number(leader) === port
-      }
-      const follows = await Promise.all(servers.map(of))
-      return servers.filter((_, n) => follows[n])
+    settled: async () => {
+      const leader = await current()
+      const others = servers.filter((server) => server !== leader)
+      await until(
+        'replicas of the new master',
+        async () => {
+          const following = await Promise.all(others.map((server) => follows(server, leader)))
+          // The sentinels would come to it by themselves, ten seconds later.
+          for (const [n, server] of others.entries()) if (!following[n]) await follow(server, leader).catch(() => undefined)
+          return following.every(Boolean) && (await current()) === leader
+        },
+        SETTLED_WITHIN_MS,
+      )
     },
     stop: async () => {
       await Promise.all([...sentinels, ...servers].map((server) => server.stop()))

@@ -5,7 +5,7 @@ import { recordKeys } from '../../src/stores/redis/keys.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import { type AcquireRequest, type Store, StoreUnavailable } from '../../src/stores/store.ts'
 import { startCluster } from '../helpers/redis-cluster.ts'
-import { ask, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
+import { ask, follow, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
 import { startSentinel } from '../helpers/redis-sentinel.ts'
 import type { RedisServer } from '../helpers/redis-server.ts'
 import { until, within } from '../helpers/until.ts'
@@ -140,11 +140,6 @@ async function nothingForgotten(t: Test, store: Store, { granted, settled }: Wor
     Object.keys(ends).filter((end) => !allowed.includes(end)),
     [],
   )
-}
-
-async function follow(server: RedisServer, master: RedisServer | undefined): Promise<void> {
-  const to = master === undefined ? ['NO', 'ONE'] : ['127.0.0.1', String(master.port)]
-  await ask(server.port, (client) => client.call('REPLICAOF', ...to))
 }
 
 t.test('sentinel: a master that is replaced while it works forgets nothing that all of its replicas had, and is left', async (t) => {
