@@ -36,7 +36,9 @@ export interface Gateway {
 /** `open` is how the store that the configuration names is opened: whoever embeds a gateway may bring a store of its own. */
 export async function startGateway(config: GatewayConfig, log: Log, open = openStore): Promise<Gateway> {
   const tools = await loadStepTools(config.rules)
-  const opened = await open(config.store, { timeoutMs: config.storeTimeout, warn: (message) => log.warn(message) })
+  const warnings = new StartWarnings(log, config.strict)
+  const { storeTimeout: timeoutMs, replicasAck } = config
+  const opened = await open(config.store, { timeoutMs, replicasAck, warn: (message) => warnings.add(message) })
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))
@@ -83,6 +85,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   })
   try {
     await secret.tryOnce()
+    await warnings.refuse(store)
     const adminUrl = await listen('admin', admin, config.admin)
     const url = await listen('listen', traffic, config.listen)
     return { url, adminUrl, close }
@@ -160,6 +163,31 @@ class SecretKeys {
 }
 
 const ASK_AGAIN_MS = 250
+
+/** What the store has to say of itself: all of it is logged, and before the gateway listens it counts where `strict` is set. */
+class StartWarnings {
+  readonly #log: Log
+  #said: string[] | undefined
+
+  constructor(log: Log, strict: boolean) {
+    this.#log = log
+    this.#said = strict ? [] : undefined
+  }
+
+  add(message: string): void {
+    this.#said?.push(message)
+    this.#log.warn(message)
+  }
+
+  /** Rejects where there was any, or where the store does not answer. */
+  async refuse(store: Store): Promise<void> {
+    const said = this.#said
+    if (said === undefined) return
+    await store.ping().catch(() => said.push('the store is out of reach'))
+    this.#said = undefined
+    if (said.length > 0) throw new Error(`strict: true refuses what is only warned of without it: ${said.join('; ')}`)
+  }
+}
 
 async function checkStore(store: Store, secret: SecretKeys): Promise<void> {
   await store.ping()

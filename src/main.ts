@@ -24,7 +24,10 @@ program
   .option('--upstream <url>', 'the API to guard, as http://host:port (also: UPSTREAM in the environment)')
   .option('--listen <address>', 'where clients connect, host:port')
   .option('--admin <address>', 'where health is served, host:port')
-  .option('--store <url>', 'where records live: lmdb:<folder>, redis://host:port, postgres://user@host/database, memory:')
+  .option(
+    '--store <url>',
+    'where records live: lmdb:<folder>, redis://host:port (redis+sentinel://, redis+cluster://), postgres://user@host/database, memory:',
+  )
   .action(async (options) => void (process.exitCode = await start(options)))
 
 program

@@ -24,6 +24,8 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
     upstream,
     store: checked.store,
     storeTimeout: checked.storeTimeout,
+    replicasAck: checked.replicasAck,
+    strict: checked.strict,
     secret: checked.secret,
     statusPath: checked.statusPath,
     cors: checked.cors,

@@ -82,6 +82,9 @@ export interface GatewayConfig {
   readonly upstream: UpstreamSetting
   readonly store: string
   readonly storeTimeout: number
+  readonly replicasAck: number
+  /** Start refuses where it would warn. */
+  readonly strict: boolean
   readonly secret: string
   readonly statusPath: string
   readonly cors: { readonly origins: readonly string[] } | undefined

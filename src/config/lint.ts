@@ -24,6 +24,7 @@ export function lint(root: unknown, ownRules = Number.POSITIVE_INFINITY): Lint {
   return {
     mistakes: [
       ...lintAddresses(root),
+      ...lintReplicas(root),
       ...order.mistakes,
       ...fingerprints.flatMap(({ mistakes }) => mistakes),
       ...rules.flatMap(lintOutcome),
@@ -56,6 +57,20 @@ function lintAddresses(root: unknown): Finding[] {
 function addressAt(root: unknown, key: string, port: number): ReturnType<typeof parseAddress> {
   const value = valueAt(root, [key])
   return typeof value === 'string' || typeof value === 'number' ? parseAddress(value) : value === undefined ? parseAddress(port) : undefined
+}
+
+function lintReplicas(root: unknown): Finding[] {
+  const [replicas, store] = [valueAt(root, ['replicasAck']), valueAt(root, ['store']) ?? 'lmdb:']
+  if (typeof replicas !== 'number' || replicas === 0 || typeof store !== 'string' || /^rediss?[:+]/.test(store)) return []
+  const postgres = /^postgres(ql)?:/.test(store)
+  return [
+    {
+      place: ['replicasAck'],
+      at: 'value',
+      message: 'only Redis is asked for its replicas',
+      hint: postgres ? 'PostgreSQL waits for the replicas that its synchronous_standby_names says' : 'leave it out',
+    },
+  ]
 }
 
 function warnOfStore(root: unknown): Finding[] {

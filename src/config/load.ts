@@ -32,7 +32,7 @@ export interface LoadOptions {
 
 export interface LoadedConfig {
   readonly config: GatewayConfig
-  /** Odd, but no reason not to start. */
+  /** Odd, but no reason not to start; none where `strict` is set. */
   readonly warnings: readonly Mistake[]
   /** For the code frames of the warnings. */
   readonly text: SourceTexts
@@ -52,7 +52,13 @@ export function loadConfig({ file, text: given, env, overrides = {} }: LoadOptio
   const known = source.mistakes.map(positionOf)
   const all = [...source.mistakes, ...mistakes.filter((mistake) => !known.includes(positionOf(mistake)))]
   if (all.length > 0 || checked === undefined) throw new ConfigError(inOrder(all), text)
-  return { config: buildConfig(checked, root, file), warnings: place(sense.warnings), text }
+  const warnings = place(sense.warnings)
+  if (checked.strict && warnings.length > 0) throw new ConfigError(warnings.map(refusedByStrict), text)
+  return { config: buildConfig(checked, root, file), warnings, text }
+}
+
+function refusedByStrict(warning: Mistake): Mistake {
+  return { ...warning, message: `${warning.message} (refused by strict: true)` }
 }
 
 function textOf(file: string): string {

@@ -235,8 +235,17 @@ export const configSchema = z.strictObject({
   upstream: upstream.optional(),
   store: value.storeUrl
     .prefault('lmdb:./data')
-    .describe('Where records live: lmdb:<folder>, redis://host, rediss://host, postgres://user@host/database, memory'),
+    .describe(
+      'Where records live: lmdb:<folder>, redis://host, redis+sentinel://host,host/name, redis+cluster://host,host (rediss… with TLS), postgres://user@host/database, memory',
+    ),
   storeTimeout: value.duration('How long the store may take to answer').prefault('1s'),
+  replicasAck: z
+    .int()
+    .min(0)
+    .max(10)
+    .default(0)
+    .describe('So many replicas of a Redis must have a claim before it is used, and a result before its end is told'),
+  strict: z.boolean().default(false).describe('Start refuses where it would warn: of the configuration, and of what the store may forget'),
   secret: z.string().default('').describe('Keys the fingerprints; made and kept in the store when empty'),
   statusPath: z
     .string()

@@ -4,7 +4,7 @@ import type { Problem } from '../model/problems.ts'
 import { encodeNamed, encodeString } from './canonical.ts'
 import type { Rule } from './compile-rule.ts'
 import { computeDigest } from './digest.ts'
-import { issue, issueFingerprint, type FingerprintKeys } from './keys.ts'
+import { issue, issueAmong, type FingerprintKeys } from './keys.ts'
 import { encodeOwner, readOwner, tagOf, type Owner } from './owner.ts'
 import { KEY_PART, missing, readPart } from './parts.ts'
 import { canonicalPath } from './path-readings.ts'
@@ -72,14 +72,13 @@ function derive(
 
 type Parts = readonly (readonly [name: string, canonical: string])[]
 
-/** The name of the fact, and where a part has a window, its names in the halves beside. */
+/** The name of the fact, and where a part has a window, its names in the halves beside: all in one home, for they are looked at together. */
 function issueNames(encodeWith: (parts: Parts) => string, { parts, neighbours }: ReadParts, keys: FingerprintKeys) {
-  const { fingerprint, recordKey } = issue(encodeWith(parts), keys)
-  if (neighbours === undefined) return { fingerprint, aliases: undefined, recordKey }
-  const aliases = besides(parts, neighbours).map((others) => issueFingerprint(encodeWith(others), keys))
-  const timeless = parts.filter(([name]) => !neighbours.has(name))
+  if (neighbours === undefined) return { ...issue(encodeWith(parts), keys), aliases: undefined }
+  const common = issue(encodeWith(parts.filter(([name]) => !neighbours.has(name))), keys)
+  const nameWith = (all: Parts): string => issueAmong(encodeWith(all), common, keys)
   // Field hashes are compared across all the names, so they hang on what the names have in common.
-  return { fingerprint, aliases, recordKey: issue(encodeWith(timeless), keys).recordKey }
+  return { fingerprint: nameWith(parts), aliases: besides(parts, neighbours).map(nameWith), recordKey: common.recordKey }
 }
 
 /** The parts with one or more of the neighbours in their places, in every combination. */

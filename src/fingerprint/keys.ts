@@ -1,5 +1,6 @@
 // The deployment's keys, and the fingerprints that only it can issue.
 import { hash, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { movedHome } from '../model/home.ts'
 
 declare global {
   // ES2024, in every Node from 20 on.
@@ -55,8 +56,10 @@ export function issue(canonical: string, keys: FingerprintKeys): Issued {
   return { fingerprint: id + macOf(id, keys), recordKey: Buffer.from(full.slice(ID_CHARS), 'base64url') }
 }
 
-export function issueFingerprint(canonical: string, keys: FingerprintKeys): string {
-  return issue(canonical, keys).fingerprint
+/** A name of a fact that has several, which all begin like the name of what they have in common. */
+export function issueAmong(canonical: string, common: Issued, keys: FingerprintKeys): string {
+  const id = movedHome(keyedHash(keys.id, canonical).slice(0, ID_CHARS), common.fingerprint)
+  return id + macOf(id, keys)
 }
 
 /** Whether this deployment issued it, told without the store and without telling how much of a forgery was right. */

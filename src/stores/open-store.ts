@@ -1,8 +1,9 @@
 // Opens the store that an address names, loading only that store's driver.
+import { readRedisAddress } from '../model/redis-address.ts'
 import type { StoreOptions } from './store-options.ts'
 import type { Store } from './store.ts'
 
-/** `memory:`, `lmdb:<directory>`, `redis://…`, `rediss://…`, `postgres://…`. A server that is down does not stop a gateway from starting. */
+/** `memory:`, `lmdb:<directory>`, what `readRedisAddress` takes, `postgres://…`. A server that is down does not stop a gateway from starting. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const scheme = url.slice(0, url.indexOf(':') + 1)
   switch (scheme) {
@@ -17,16 +18,23 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
       return new LmdbStore(directory, options)
     }
     case 'redis:':
-    case 'rediss:': {
+    case 'rediss:':
+    case 'redis+sentinel:':
+    case 'rediss+sentinel:':
+    case 'redis+cluster:':
+    case 'rediss+cluster:': {
+      const address = readRedisAddress(url)
+      if (address === undefined) break
       const { openRedisStore } = await import('./redis/redis-store.ts')
-      return openRedisStore(url, options)
+      return openRedisStore(address, options)
     }
     case 'postgres:':
     case 'postgresql:': {
       const { openPostgresStore } = await import('./postgres/postgres-store.ts')
       return openPostgresStore(url, options)
     }
-    default:
-      throw new RangeError('no store for this address: it should begin with memory:, lmdb:, redis://, rediss:// or postgres://')
   }
+  throw new RangeError(
+    'no store for this address: it should begin with memory:, lmdb:, redis://, redis+sentinel://, redis+cluster:// or postgres://',
+  )
 }

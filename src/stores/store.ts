@@ -36,7 +36,10 @@ export type TtlMs = number
 
 export interface AcquireRequest {
   readonly fingerprint: string
-  /** Further names that the same fact may be kept under. Whoever looks under another's name must be looked for by it in turn. */
+  /**
+   * Further names that the same fact may be kept under, of the same home (`model/home.ts`). Whoever looks under another's name must be looked
+   * for by it in turn.
+   */
   readonly aliases?: readonly string[] | undefined
   /** A fresh UUIDv7: the right to execute, if granted, is bound to it. */
   readonly executionId: string

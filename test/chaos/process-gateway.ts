@@ -15,6 +15,8 @@ export interface PlaceOptions {
   readonly gateway: number
   readonly upstream: string
   readonly store: string
+  /** Further settings, in YAML. */
+  readonly top?: string | undefined
   readonly recorder: Recorder
 }
 
@@ -44,12 +46,12 @@ export class ProcessGateway implements ChaosGateway {
   }
 
   #begin(): Promise<GatewayProcess> {
-    const { gateway, upstream, store } = this.#options
+    const { gateway, upstream, store, top = '' } = this.#options
     return gatewayProcess({
       upstream,
       store,
       rules: rulesYaml(),
-      top: `storeTimeout: ${LIMITS.storeTimeoutMs}ms`,
+      top: `storeTimeout: ${LIMITS.storeTimeoutMs}ms\n${top}`,
       nodeOptions: ['--import', shiftedClock],
       // Some clocks are ahead, the others behind.
       env: { CHAOS_CLOCK_SHIFT_MS: String(gateway % 2 === 0 ? -3_600_000 : 3_600_000) },

@@ -1,9 +1,13 @@
 // The stores that chaos is let loose on, with the faults that each can have.
 import { setTimeout as pause } from 'node:timers/promises'
 import { PostgresServer } from '../helpers/postgres-server.ts'
+import { startCluster } from '../helpers/redis-cluster.ts'
+import type { ReplicatedRedis } from '../helpers/redis-replicated.ts'
+import { startSentinel } from '../helpers/redis-sentinel.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { until } from '../helpers/until.ts'
 import { ProcessGateway } from './process-gateway.ts'
 import type { FaultKind, PlannedFault } from './schedule.ts'
 import { type ChaosStore, GATEWAY_FAULTS, type Scene, type Stage } from './scene.ts'
@@ -19,6 +23,8 @@ const SERVER_FAULTS: readonly FaultKind[] = [
   { kind: 'store-restart', scope: 'all', weight: 2, ms: [0, 1500] },
   { kind: 'store-stop', scope: 'all', weight: 1, ms: [300, 2500] },
 ]
+
+const FAIL_OVER_WITHIN_MS = 20_000
 
 interface Server {
   readonly port: number
@@ -123,13 +129,56 @@ const lmdb: ChaosStore = {
   },
 }
 
-export const CHAOS_STORES: Readonly<Record<string, ChaosStore>> = { redis, lmdb, postgres }
+/** No link stands between: the gateways learn from the servers where they are. */
+function onReplicas(start: () => Promise<ReplicatedRedis>): ChaosStore {
+  return {
+    faultKinds: [
+      ...GATEWAY_FAULTS,
+      { kind: 'clock', scope: 'gateway', weight: 1, ms: [500, 3000] },
+      { kind: 'fail-over', scope: 'all', weight: 5, ms: [0, 1500] },
+      { kind: 'master-stop', scope: 'all', weight: 3, ms: [300, 4000] },
+    ],
+    async open(stage) {
+      const servers = await start()
+      const gateways = await startAll(stage, () => servers.url, 'replicasAck: 1')
+      // One after the other: with two masters lost at once nobody could agree on anything.
+      let turn: Promise<void> = Promise.resolve()
+      return scene(stage, gateways, {
+        inject: (fault) => (turn = turn.then(() => injectReplicated(fault, servers))),
+        close: () => servers.stop(),
+      })
+    },
+  }
+}
 
-async function startAll(stage: Stage, store: (gateway: number) => string): Promise<ProcessGateway[]> {
+/** Healed when the master has a replica again: without one it grants nothing, and could not be lost. */
+async function injectReplicated({ kind, at, ms }: PlannedFault, servers: ReplicatedRedis): Promise<void> {
+  // In a cluster chance decides which of the masters.
+  const name = String(at)
+  const master = await servers.master(name)
+  if (kind === 'fail-over') {
+    await master.kill()
+    await until('another master', async () => ![undefined, master].includes(await servers.master(name)), FAIL_OVER_WITHIN_MS)
+    await pause(ms)
+    await master.restart()
+  } else {
+    master.pause()
+    await pause(ms)
+    master.resume()
+  }
+  await servers.settled(name)
+}
+
+const sentinel = onReplicas(startSentinel)
+const cluster = onReplicas(startCluster)
+
+export const CHAOS_STORES: Readonly<Record<string, ChaosStore>> = { redis, lmdb, postgres, sentinel, cluster }
+
+async function startAll(stage: Stage, store: (gateway: number) => string, top?: string): Promise<ProcessGateway[]> {
   const { upstream, recorder } = stage
   const places = Array.from(
     { length: stage.gateways },
-    (_, gateway) => new ProcessGateway({ gateway, upstream: upstream.url(gateway), store: store(gateway), recorder }),
+    (_, gateway) => new ProcessGateway({ gateway, upstream: upstream.url(gateway), store: store(gateway), top, recorder }),
   )
   await Promise.all(places.map((place) => place.start()))
   return places

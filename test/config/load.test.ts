@@ -19,6 +19,8 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
     upstream: { url: 'http://127.0.0.1:3000', connectTimeout: 5000 },
     store: 'lmdb:./data',
     storeTimeout: 1000,
+    replicasAck: 0,
+    strict: false,
     secret: '',
     statusPath: '/status',
     cors: undefined,

@@ -257,6 +257,19 @@ check('an unknown store that is like none', 'upstream: http://a\nstore: ¦mysql:
   says: /unknown kind of store/,
   hint: /expected lmdb/,
 })
+check('Sentinel without the name of the master', 'upstream: http://a\nstore: ¦redis+sentinel://h1,h2\n', {
+  says: /name by which Sentinel knows the master is missing/,
+  hint: /redis\+sentinel:\/\/host1:26379,host2:26379\/name/,
+})
+check('a cluster with a database', 'upstream: http://a\nstore: ¦redis+cluster://h1,h2/3\n', { says: /hosts only/, hint: /host1:6379/ })
+check('replicas of a store that has none to ask', 'upstream: http://a\nreplicasAck: ¦1\n', { says: /only Redis/, hint: /leave it out/ })
+check('replicas of PostgreSQL', 'upstream: http://a\nstore: postgres://u@h/d\nreplicasAck: ¦2\n', {
+  says: /only Redis/,
+  hint: /synchronous_standby_names/,
+})
+check('what is warned of, where strict is set', 'upstream: http://a\nstrict: true\nstore: ¦memory\nadmin: ¦0.0.0.0:9080\n', {
+  says: /lost at a restart.*strict/,
+})
 check('a misspelt PostgreSQL', 'upstream: http://a\nstore: ¦postgress://h/db\n', {
   says: /unknown kind of store/,
   hint: /did you mean "postgres:/,

@@ -1,21 +1,31 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { deriveKeys, isIssued, issueFingerprint } from '../../src/fingerprint/keys.ts'
+import { deriveKeys, isIssued, issue, issueAmong } from '../../src/fingerprint/keys.ts'
+import { homeOf } from '../../src/model/home.ts'
 import { halfSipHash } from '../../src/fingerprint/short-hash.ts'
 
 const keys = deriveKeys('one')
 
 t.test('a fingerprint is 44 characters that only this deployment can issue', async (t) => {
-  const fingerprint = issueFingerprint('s1:a', keys)
+  const fingerprint = issue('s1:a', keys).fingerprint
   t.match(fingerprint, /^[A-Za-z0-9_-]{44}$/)
-  t.equal(issueFingerprint('s1:a', keys), fingerprint)
+  t.equal(issue('s1:a', keys).fingerprint, fingerprint)
   t.ok(isIssued(fingerprint, keys))
   t.notOk(isIssued(fingerprint, deriveKeys('two')))
-  t.not(issueFingerprint('s1:a', deriveKeys('two')), fingerprint)
+  t.not(issue('s1:a', deriveKeys('two')).fingerprint, fingerprint)
+})
+
+t.test('names of one fact begin like what they have in common, differ in the rest, and are issued', async (t) => {
+  const common = issue('s1:a', keys)
+  const names = ['s1:b', 's1:c'].map((text) => issueAmong(text, common, keys))
+  t.equal(new Set(names.map(homeOf)).size, 1)
+  t.equal(homeOf(names[0]!), homeOf(common.fingerprint))
+  t.equal(new Set(names.map((name) => name.slice(8, 32))).size, 2)
+  for (const name of names) t.ok(isIssued(name, keys))
 })
 
 t.test('any changed character makes it a forgery', async (t) => {
-  const fingerprint = issueFingerprint('s1:a', keys)
+  const fingerprint = issue('s1:a', keys).fingerprint
   for (let at = 0; at < fingerprint.length; at++) {
     const other = fingerprint[at] === 'A' ? 'B' : 'A'
     t.notOk(isIssued(fingerprint.slice(0, at) + other + fingerprint.slice(at + 1), keys))

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,13 +14,13 @@ const STOP_WITHIN_MS = 5000
 export class RedisServer {
   readonly port: number
   readonly #directory: string
-  readonly #settings: readonly string[]
+  readonly #arguments: readonly string[]
   #process: ChildProcess | undefined
 
-  private constructor(port: number, directory: string, settings: readonly string[]) {
+  private constructor(port: number, directory: string, words: readonly string[]) {
     this.port = port
     this.#directory = directory
-    this.#settings = settings
+    this.#arguments = words
   }
 
   /** A server that keeps its appends on disk, unless the settings (`['--appendonly', 'no']`) say otherwise. */
@@ -32,7 +32,19 @@ export class RedisServer {
 
   /** A free port with nothing on it yet; `restart` brings the server up. */
   static async prepare(settings: readonly string[] = []): Promise<RedisServer> {
-    return new RedisServer(await freePort(), await mkdtemp(join(tmpdir(), 'oncegate-redis-')), settings)
+    const port = await freePort()
+    const directory = await mkdtemp(join(tmpdir(), 'oncegate-redis-'))
+    const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--daemonize', 'no']
+    return new RedisServer(port, directory, [...fixed, '--save', '', '--appendonly', 'yes', ...settings])
+  }
+
+  /** A sentinel, with these lines in its file; `restart` brings it up. */
+  static async prepareSentinel(lines: (port: number) => readonly string[]): Promise<RedisServer> {
+    const port = await freePort()
+    const directory = await mkdtemp(join(tmpdir(), 'oncegate-sentinel-'))
+    const file = join(directory, 'sentinel.conf')
+    await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`, ...lines(port), ''].join('\n'))
+    return new RedisServer(port, directory, [file, '--sentinel'])
   }
 
   get pid(): number | undefined {
@@ -46,8 +58,7 @@ export class RedisServer {
   /** Ends the server, where it runs, and starts it on the same port and directory. */
   async restart(): Promise<void> {
     await this.#end('SIGTERM')
-    const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#directory, '--daemonize', 'no']
-    const child = spawn('redis-server', [...fixed, '--save', '', '--appendonly', 'yes', ...this.#settings], { stdio: 'ignore' })
+    const child = spawn('redis-server', this.#arguments, { stdio: 'ignore' })
     this.#process = child
     const orphaned = (): void => void child.kill('SIGKILL')
     process.once('exit', orphaned)

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { testGateway } from '../helpers/gateway.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { startUpstream } from '../helpers/upstream.ts'
 import { within } from '../helpers/until.ts'
 
@@ -52,3 +55,40 @@ t.test('bad usage and a bad configuration end with code 2', async (t) => {
     t.equal(code, 2, `${args.join(' ')}: ${said}`)
   }
 })
+
+t.test('strict: what is only warned of without it ends the start with a reason and code 1', async (t) => {
+  const upstream = await startUpstream()
+  const forgetful = await RedisServer.start(['--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru'])
+  const sound = await RedisServer.start()
+  const away = await RedisServer.prepare()
+  t.teardown(async () => {
+    for (const server of [forgetful, sound, away]) await server.stop()
+    await upstream.close()
+  })
+  const start = async (store: string, top: string): Promise<string> => {
+    try {
+      const gateway = await testGateway({ upstream: upstream.url, store, top: `storeTimeout: 500ms\n${top}` })
+      await gateway.close()
+      return 'started'
+    } catch (error) {
+      return String(error)
+    }
+  }
+  t.equal(await start(forgetful.url, ''), 'started')
+  t.match(await start(forgetful.url, 'strict: true'), /strict: true .*allkeys-lru.*nothing on disk/)
+  t.equal(await start(away.url, ''), 'started')
+  t.match(await start(away.url, 'strict: true'), /out of reach/)
+  t.equal(await start(sound.url, 'strict: true'), 'started')
+  t.match(await start(sound.url, 'strict: true\nreplicasAck: 1'), /0 of the 1 replicas/)
+  t.match(await start('memory:', 'strict: true'), /lost at a restart/)
+  const { code, said } = await run(['start', '--upstream', upstream.url, '--store', forgetful.url, '--config', await strictFile(t)])
+  t.equal(code, 1)
+  t.match(said, /could not start: strict: true/)
+})
+
+async function strictFile(t: Test): Promise<string> {
+  const { path, remove } = await temporaryDirectory()
+  t.teardown(remove)
+  await writeFile(join(path, 'oncegate.yaml'), 'listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstrict: true\n')
+  return join(path, 'oncegate.yaml')
+}

@@ -1,6 +1,7 @@
 // Duplicates that wait, on two gateways of one store: woken at once, one successor at a time, free to leave.
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
+import { recordKeys } from '../../src/stores/redis/keys.ts'
 import { type Answer, send } from '../helpers/client.ts'
 import { testGateway, type TestGateway } from '../helpers/gateway.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
@@ -187,7 +188,7 @@ t.test('waiters on one Redis', async (t) => {
     const first = ask('/brief', 'evicted', 0)
     await until('the execution', () => executions('evicted') === 1)
     const fingerprint = String(upstream.received.at(-1)!.headers['idempotency-fingerprint'])
-    await client.del(`oncegate:{${fingerprint}}`)
+    await client.del(recordKeys(fingerprint)[0])
     const calls = async () => Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1])
     const before = await calls()
     const held = await ask('/brief', 'evicted', 1)

@@ -16,7 +16,8 @@ export async function aliases(t: Test, store: Store, peer: Store): Promise<void>
   await t.test('several living records', (t) => severalRecords(t, store))
   await t.test('G11: of concurrent acquires of A (alias B) and B (alias A) one is acquired', async (t) => {
     for (let round = 0; round < 20; round++) {
-      const names = [newFingerprint(), newFingerprint()] as const
+      const name = newFingerprint()
+      const names = [name, newFingerprint(name)] as const
       const tries = Array.from({ length: 20 }, (_, n) =>
         (n % 3 ? store : peer).acquire(acquireOf(names[n % 2 ? 0 : 1], { aliases: [names[n % 2 ? 1 : 0]] })),
       )
@@ -30,7 +31,8 @@ export async function aliases(t: Test, store: Store, peer: Store): Promise<void>
 
 async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
   t.test('G11: where nothing lives the claim is taken under its own name, and its own echo finds it there', async (t) => {
-    const request = acquireOf(newFingerprint(), { aliases: [newFingerprint(), newFingerprint()] })
+    const own = newFingerprint()
+    const request = acquireOf(own, { aliases: [newFingerprint(own), newFingerprint(own)] })
     const granted = { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1, after: 'none' }
     t.same(await store.acquire(request), granted)
     t.same(await peer.acquire(request), granted)
@@ -39,9 +41,9 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
 
   t.test('G11: whatever a record under an alias comes to, it is decided on that record', async (t) => {
     const first = acquireOf(newFingerprint(), { digestFields: 'fields of the first' })
-    const own = newFingerprint()
+    const own = newFingerprint(first.fingerprint)
     const again = (more: Partial<ReturnType<typeof acquireOf>> = {}): ReturnType<typeof acquireOf> =>
-      acquireOf(own, { aliases: [newFingerprint(), first.fingerprint], ...more })
+      acquireOf(own, { aliases: [newFingerprint(own), first.fingerprint], ...more })
     const on = first.fingerprint
     await store.acquire(first)
     t.same(decided(await store.acquire(again())), { kind: 'in_flight', on })
@@ -71,7 +73,7 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
     const first = acquireOf(newFingerprint(), { leaseMs: LEASE_MS })
     await store.acquire(first)
     await until('the lease is over', async () => (await store.read(first.fingerprint))?.status === 'unknown')
-    const again = () => acquireOf(newFingerprint(), { aliases: [first.fingerprint] })
+    const again = () => acquireOf(newFingerprint(first.fingerprint), { aliases: [first.fingerprint] })
     t.same(decided(await peer.acquire(again())), { kind: 'unknown', on: first.fingerprint })
     t.same(await peer.acquire({ ...again(), onUnknown: 'retry' }), {
       kind: 'acquired',
@@ -86,14 +88,14 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
     await store.acquire(first)
     await store.settle(settleOf(first, 'completed', { keepAtLeastMs: 1 }))
     await until('it has expired', async () => (await store.read(first.fingerprint)) === undefined)
-    const request = acquireOf(newFingerprint(), { aliases: [first.fingerprint] })
+    const request = acquireOf(newFingerprint(first.fingerprint), { aliases: [first.fingerprint] })
     t.same(decided(await store.acquire(request)), { kind: 'acquired', on: request.fingerprint })
   })
 
   t.test('G11: who waits watches the record that it was decided on', async (t) => {
     const first = acquireOf(newFingerprint())
     await store.acquire(first)
-    const { on } = decided(await peer.acquire(acquireOf(newFingerprint(), { aliases: [first.fingerprint] })))
+    const { on } = decided(await peer.acquire(acquireOf(newFingerprint(first.fingerprint), { aliases: [first.fingerprint] })))
     let ring = (): void => undefined
     const heard = new Promise<void>((resolve) => (ring = resolve))
     await peer.watch(on, () => ring())
@@ -105,7 +107,8 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
 async function severalRecords(t: Test, store: Store): Promise<void> {
   /** Two records, of which neither looked for the other, and a request that looks for both. */
   async function two(own: 'processing' | 'failed' | 'completed', other: 'processing' | 'failed' | 'completed') {
-    const requests = [acquireOf(newFingerprint()), acquireOf(newFingerprint())] as const
+    const name = newFingerprint()
+    const requests = [acquireOf(name), acquireOf(newFingerprint(name))] as const
     for (const [n, request] of requests.entries()) {
       await store.acquire(request)
       const to = n === 0 ? own : other

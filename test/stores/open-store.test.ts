@@ -10,7 +10,16 @@ t.test('memory: opens', async (t) => {
 })
 
 t.test('an address that names no store is refused, and never shown: it may hold a password', async (t) => {
-  for (const url of ['', 'lmdb:', 'mysql://user:pw@host', 'redis', 'redis+sentinel://a', 'postgres://user:pw@:x/']) {
+  for (const url of [
+    '',
+    'lmdb:',
+    'mysql://user:pw@host',
+    'redis',
+    'redis+sentinel://user:pw@a',
+    'redis+cluster://user:pw@a/1',
+    'redis+x://user:pw@a',
+    'postgres://user:pw@:x/',
+  ]) {
     const error = await openStore(url, options).then(
       () => undefined,
       (reason: unknown) => reason,

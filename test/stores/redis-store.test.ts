@@ -2,6 +2,7 @@ import t from 'tap'
 import { Redis } from 'ioredis'
 import type { AcquireRequest, AppendRequest, LogRequest, Store } from '../../src/stores/store.ts'
 import { StoreUnavailable } from '../../src/stores/store.ts'
+import { recordKeys } from '../../src/stores/redis/keys.ts'
 import { openStore } from '../../src/stores/open-store.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
@@ -80,9 +81,9 @@ t.test(
     const endless: string[] = []
     for (const key of keys) {
       if ((await bare.pttl(key)) === -1) endless.push(key)
-      if (key !== 'oncegate:secret') t.match(key, /^oncegate:\{[A-Za-z0-9_-]+\}(:lease|:log)?$/)
+      if (key !== 'oncegate:secret') t.match(key, /^oncegate:\{[A-Za-z0-9_-]{8}\}[A-Za-z0-9_-]+(:lease|:log)?$/)
     }
-    const kept = `oncegate:{${forever.fingerprint}}`
+    const kept = recordKeys(forever.fingerprint)[0]
     t.same(endless.sort(), ['oncegate:secret', kept, `${kept}:log`].sort())
     // The scripts name all that they touch in KEYS: a user who may touch nothing else can run them.
     await bare.call('ACL', ['SETUSER', 'narrow', 'on', '>pw', '~oncegate:*', '&oncegate:*', '+@all'])
@@ -99,10 +100,10 @@ t.test('a claim whose record was evicted is in flight for everybody else, and it
   t.teardown(() => store.close())
   const request = acquireOf(newFingerprint())
   await store.acquire(request)
-  await bare.del(`oncegate:{${request.fingerprint}}`)
+  await bare.del(recordKeys(request.fingerprint)[0])
   const claim = await store.acquire(acquireOf(request.fingerprint, { onUnknown: 'retry' }))
   t.match(claim, { kind: 'in_flight', record: { status: 'processing', executionId: request.executionId, rule: 'pay' } })
-  t.equal(await bare.exists(`oncegate:{${request.fingerprint}}`), 0, 'nothing was written without a claim')
+  t.equal(await bare.exists(recordKeys(request.fingerprint)[0]), 0, 'nothing was written without a claim')
   t.equal((await store.acquire(request)).kind, 'acquired')
   t.equal(await store.settle(settleOf(request, 'completed')), 'ok')
 })
@@ -114,10 +115,10 @@ t.test(
     t.teardown(() => store.close())
     const request = acquireOf(newFingerprint())
     await store.acquire(request)
-    await bare.del(`oncegate:{${request.fingerprint}}`)
-    const other = { fingerprint: newFingerprint(), aliases: [request.fingerprint] }
+    await bare.del(recordKeys(request.fingerprint)[0])
+    const other = { fingerprint: newFingerprint(request.fingerprint), aliases: [request.fingerprint] }
     t.match(await store.acquire(acquireOf(other.fingerprint, other)), { kind: 'in_flight', record: { fingerprint: request.fingerprint } })
-    t.equal(await bare.exists(`oncegate:{${other.fingerprint}}`), 0)
+    t.equal(await bare.exists(recordKeys(other.fingerprint)[0]), 0)
     t.match(await store.acquire({ ...request, ...other }), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1 })
   },
 )
@@ -126,7 +127,7 @@ t.test("G7: the log goes with its record, whatever moves the record's end", asyn
   const store = await open(server.port)
   t.teardown(() => store.close())
   const request = acquireOf(newFingerprint())
-  const keyed = `oncegate:{${request.fingerprint}}`
+  const keyed = recordKeys(request.fingerprint)[0]
   const ends = async (): Promise<number[]> => [await bare.pexpiretime(keyed), await bare.pexpiretime(`${keyed}:log`)]
   const seen = new Set<number>()
   const together = async (when: string): Promise<void> => {
@@ -158,7 +159,7 @@ t.test('no log is left behind that nobody will read', async (t) => {
     await store.acquire(request)
     await store.append(pieceOf(request, 0, 'one'))
     await end(request)
-    return bare.exists(`oncegate:{${request.fingerprint}}:log`)
+    return bare.exists(recordKeys(request.fingerprint)[2])
   }
   t.equal(await logged((request) => store.settle(settleOf(request, 'unknown'))), 0)
   t.equal(await logged((request) => store.settle(settleOf(request, 'failed'))), 0)
@@ -178,7 +179,7 @@ t.test('no log is left behind that nobody will read', async (t) => {
 t.test('a log that was evicted is gone: no part of it is given for the whole, nor an empty body for a large one', async (t) => {
   const store = await open(server.port)
   t.teardown(() => store.close())
-  const evict = (fingerprint: string): Promise<number> => bare.del(`oncegate:{${fingerprint}}:log`)
+  const evict = (fingerprint: string): Promise<number> => bare.del(recordKeys(fingerprint)[2])
   const whole = responseOf(Buffer.alloc(100_000, 'x'))
 
   for (const first of ['one', '']) {
@@ -188,7 +189,7 @@ t.test('a log that was evicted is gone: no part of it is given for the whole, no
     await evict(running.fingerprint)
     t.match(await store.readLog(readOf(running)), { kind: 'gone', record: { status: 'processing' } })
     t.equal(await store.append(pieceOf(running, first.length, 'two')), 'stale')
-    t.equal(await bare.exists(`oncegate:{${running.fingerprint}}:log`), 0)
+    t.equal(await bare.exists(recordKeys(running.fingerprint)[2]), 0)
     await store.settle(settleOf(running, 'completed', { response: whole, logged: 10 }))
     t.match(await store.acquire(acquireOf(running.fingerprint)), { kind: 'completed', response: { head: { bodyStored: false } } })
   }
@@ -211,7 +212,7 @@ t.test("the log of an evicted record is nobody else's", async (t) => {
   const first = acquireOf(newFingerprint(), { leaseMs: 60 })
   await store.acquire(first)
   await store.append(pieceOf(first, 0, 'of the first'))
-  await bare.del(`oncegate:{${first.fingerprint}}`)
+  await bare.del(recordKeys(first.fingerprint)[0])
   await until('the lease has lapsed', async () => (await store.read(first.fingerprint)) === undefined)
   const second = acquireOf(first.fingerprint)
   t.match(await store.acquire(second), { kind: 'acquired', attempt: 1 })
@@ -318,7 +319,7 @@ t.test('an acquire whose reply was lost, sent again, finds its own claim', async
   proxy.fault = 'dropReplies'
   await t.rejects(store.acquire(request), StoreUnavailable)
   proxy.fault = 'none'
-  t.equal(await bare.get(`oncegate:{${request.fingerprint}}:lease`), request.executionId, 'the claim was made')
+  t.equal(await bare.get(recordKeys(request.fingerprint)[1]), request.executionId, 'the claim was made')
   await worksAgain(store)
   t.same(await store.acquire(request), { kind: 'acquired', fingerprint: request.fingerprint, attempt: 1, after: 'none' })
   t.equal((await store.acquire(acquireOf(request.fingerprint))).kind, 'in_flight')
@@ -381,6 +382,8 @@ t.test('the operator is warned of a server that may forget, once, and of no othe
     { settings: [], expected: [] },
     { settings: ['--maxmemory-policy', 'allkeys-lru'], expected: [/allkeys-lru/] },
     { settings: ['--appendonly', 'no'], expected: [/nothing on disk/] },
+    { settings: ['--appendonly', 'no', '--save', '60 1'], expected: [/snapshots only/] },
+    { settings: ['--replicaof', '127.0.0.1', String(server.port)], expected: [/is a replica/] },
   ]
   for (const { settings, expected } of cases) {
     const forgetful = await RedisServer.start(settings)

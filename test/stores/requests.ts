@@ -1,11 +1,14 @@
 // Requests to a store, as the tests write them: only what matters is named.
 import { createHash, randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
+import { movedHome } from '../../src/model/home.ts'
 import type { KeptResponse, StoredResponse } from '../../src/model/stored-response.ts'
 import type { AcquireRequest, RenewRequest, SettleRequest, Store } from '../../src/stores/store.ts'
 
-export function newFingerprint(): string {
-  return randomBytes(24).toString('base64url')
+/** With `beside`: another name of the same fact, which is to be looked at together with it. */
+export function newFingerprint(beside?: string): string {
+  const name = randomBytes(24).toString('base64url')
+  return beside === undefined ? name : movedHome(name, beside)
 }
 
 export function acquireOf(fingerprint: string, more: Partial<AcquireRequest> = {}): AcquireRequest {

@@ -39,8 +39,11 @@ const NO_BYTES = Buffer.alloc(0)
 export async function openPostgresStore(url: string, options: StoreOptions): Promise<PostgresStore> {
   const address = readAddress(url, options.timeoutMs)
   const preparation = new Preparation(address, options)
-  await preparation.firstTry()
-  return new PostgresStore(address, preparation, options)
+  const there = await preparation.firstTry()
+  const store = new PostgresStore(address, preparation, options)
+  // What is to be said is said before anything starts, but nothing waits for a server that is away.
+  if (there) await store.checked
+  return store
 }
 
 export class PostgresStore implements Store {
@@ -49,6 +52,8 @@ export class PostgresStore implements Store {
   readonly #changes: ChangeChannel
   readonly #sweeper: Sweeper
   readonly #timeoutMs: number
+  /** Resolves once the operator was told of settings that let the server forget. */
+  readonly checked: Promise<void>
   #closed = false
 
   constructor(address: PostgresAddress, preparation: Preparation, options: StoreOptions) {
@@ -60,7 +65,7 @@ export class PostgresStore implements Store {
       const [row] = await this.#run<{ looked: number }>('sweep', statement, [most])
       return row?.looked ?? 0
     }, options.warn)
-    preparation.done.then(() => warnOfForgetting(this.#connections, preparation.done, options.warn)).catch(() => undefined)
+    this.checked = preparation.done.then(() => warnOfForgetting(this.#connections, preparation.done, options.warn)).catch(() => undefined)
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {

@@ -23,13 +23,14 @@ export class Preparation {
     this.done = this.#first.catch((error: unknown) => this.#again(address, error))
   }
 
-  /** Rejects with TablesUnusable; a server that is out of reach or takes long is waited for in the background. */
-  async firstTry(): Promise<void> {
+  /** Rejects with TablesUnusable; false: a server that is out of reach or takes long is waited for in the background. */
+  async firstTry(): Promise<boolean> {
     try {
       await withDeadline('open', this.#timeoutMs, this.#first)
+      return true
     } catch (error) {
       const cause: unknown = error instanceof Error ? error.cause : undefined
-      if (!(cause instanceof TablesUnusable)) return
+      if (!(cause instanceof TablesUnusable)) return false
       this.stop()
       throw cause
     }

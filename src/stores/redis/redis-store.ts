@@ -1,6 +1,8 @@
-// The store on one Redis server: each verb is one script and one round trip, on the server's clock.
+// The store on Redis, be it one server, several behind Sentinel, or a cluster: each verb is one script and one round trip, on the server's clock.
 import type { RecordView } from '../../model/record.ts'
+import type { RedisAddress } from '../../model/redis-address.ts'
 import type { KeptResponse } from '../../model/stored-response.ts'
+import { withDeadline } from '../deadline.ts'
 import type { StoreOptions } from '../store-options.ts'
 import type {
   AcquireRequest,
@@ -18,12 +20,13 @@ import type {
 import { INLINE_BYTES, StoreUnavailable } from '../store.ts'
 import { checkSettle } from '../transitions.ts'
 import { ChangeChannel } from './change-channel.ts'
-import { warnOfForgetting } from './check-server.ts'
-import type { Reply } from './connect.ts'
-import { RedisConnection } from './connect.ts'
+import { checkServers } from './check-server.ts'
+import type { Reply, ScriptRun } from './connect.ts'
 import { recordKeys } from './keys.ts'
+import { openServers } from './open-servers.ts'
 import { oneOf, readClaim, readLogReading, readRecord, readStored, text, writeAbout, writeAnswerHead, writeHead } from './reply.ts'
-import { loadScript } from './script.ts'
+import { loadScript, type Script } from './script.ts'
+import type { RedisServers } from './servers.ts'
 
 const SECRET_KEY = 'oncegate:secret'
 const NOTHING = Buffer.alloc(0)
@@ -36,25 +39,27 @@ const cancelScript = loadScript('cancel')
 const readScript = loadScript('read')
 const readLogScript = loadScript('read-log')
 
-/** Also where the server is down: the store is then out of reach until it is up. */
-export async function openRedisStore(url: string, options: StoreOptions): Promise<RedisStore> {
-  const connection = new RedisConnection(url, options)
-  // A subscriber takes no other commands; its warnings would repeat the first connection's.
-  const subscriber = new RedisConnection(url, { ...options, warn: () => undefined })
-  connection.whenReady().then(
-    () => warnOfForgetting(connection, options.warn),
+/** Also where the servers are down: the store is then out of reach until they are up. */
+export async function openRedisStore(address: RedisAddress, options: StoreOptions): Promise<RedisStore> {
+  const { servers, subscriber } = openServers(address, options)
+  const checked = servers.whenReady().then(
+    () => checkServers(servers.masters(), options),
     () => undefined,
   )
-  await Promise.all([connection.connect(), subscriber.connect()])
-  return new RedisStore(connection, new ChangeChannel(subscriber, options.timeoutMs))
+  await Promise.all([servers.connect(), subscriber.connect()])
+  // What is to be said is said before anything starts, but nothing waits for servers that are away.
+  const masters = servers.masters()
+  const there = masters.length > 0 && masters.every(({ ready }) => ready)
+  if (there) await withDeadline('check', options.timeoutMs, checked).catch(() => undefined)
+  return new RedisStore(servers, new ChangeChannel(subscriber, options.timeoutMs))
 }
 
 export class RedisStore implements Store {
-  readonly #connection: RedisConnection
+  readonly #servers: RedisServers
   readonly #changes: ChangeChannel
 
-  constructor(connection: RedisConnection, changes: ChangeChannel) {
-    this.#connection = connection
+  constructor(servers: RedisServers, changes: ChangeChannel) {
+    this.#servers = servers
     this.#changes = changes
   }
 
@@ -63,12 +68,12 @@ export class RedisStore implements Store {
     const own = recordKeys(fingerprint)
     const keys = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
     const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
-    return readClaim(await this.#connection.script('acquire', acquireScript, keys, args), request)
+    return readClaim(await this.#servers.script('acquire', { script: acquireScript, keys, args, needsAck: isGrant }), request)
   }
 
   async renew({ fingerprint, executionId, leaseMs, ttlMs }: RenewRequest): Promise<SettleResult | 'cancelled'> {
     const args = [executionId, wholeMs(leaseMs), ttlText(ttlMs)]
-    const reply = await this.#connection.script('renew', renewScript, recordKeys(fingerprint), args)
+    const reply = await this.#run('renew', renewScript, fingerprint, { args })
     return oneOf<SettleResult | 'cancelled'>(text(reply), ['ok', 'stale', 'cancelled'])
   }
 
@@ -76,31 +81,33 @@ export class RedisStore implements Store {
     checkSettle(request)
     const { fingerprint, executionId, to, ttlMs, keepAtLeastMs } = request
     const args = [executionId, to, ttlText(ttlMs), wholeMs(keepAtLeastMs), ...answerOf(request)]
-    return settleResult(await this.#connection.script('settle', settleScript, recordKeys(fingerprint), args))
+    // A claim that is taken back and lost lapses into an unknown outcome: no harm, and nothing to wait for.
+    const needsAck = request.response === undefined ? undefined : isOk
+    return settleResult(await this.#run('settle', settleScript, fingerprint, { args, ...(needsAck && { needsAck }) }))
   }
 
   async append({ fingerprint, executionId, offset, chunk, head, overflow }: AppendRequest): Promise<SettleResult> {
     const headText = head === undefined ? '' : writeAnswerHead(head)
     const args = [executionId, String(offset), chunk, headText, overflow === true ? 'overflow' : '']
-    return settleResult(await this.#connection.script('append', appendScript, recordKeys(fingerprint), args))
+    return settleResult(await this.#run('append', appendScript, fingerprint, { args, needsAck: isOk }))
   }
 
   async cancel({ fingerprint, executionId }: ExecutionName): Promise<SettleResult> {
-    return settleResult(await this.#connection.script('cancel', cancelScript, recordKeys(fingerprint), [executionId]))
+    return settleResult(await this.#run('cancel', cancelScript, fingerprint, { args: [executionId] }))
   }
 
   async readLog({ fingerprint, executionId, offset, maxBytes }: LogRequest): Promise<LogReading> {
     const args = [executionId, String(offset), String(maxBytes)]
-    return readLogReading(fingerprint, await this.#connection.script('readLog', readLogScript, recordKeys(fingerprint), args))
+    return readLogReading(fingerprint, await this.#run('readLog', readLogScript, fingerprint, { args }))
   }
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
-    const reply = await this.#connection.script('read', readScript, recordKeys(fingerprint), [])
+    const reply = await this.#run('read', readScript, fingerprint, { args: [] })
     return reply === null ? undefined : readRecord(fingerprint, reply)
   }
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
-    const reply = await this.#connection.script('readResponse', readScript, recordKeys(fingerprint), ['body'])
+    const reply = await this.#run('readResponse', readScript, fingerprint, { args: ['body'] })
     return reply === null ? undefined : readStored(reply)
   }
 
@@ -109,20 +116,33 @@ export class RedisStore implements Store {
   }
 
   async secret(candidate: string): Promise<string> {
-    await this.#connection.run('secret', (client) => client.set(SECRET_KEY, candidate, 'NX'))
-    const kept = await this.#connection.run('secret', (client) => client.get(SECRET_KEY))
+    await this.#servers.run('secret', (client) => client.set(SECRET_KEY, candidate, 'NX'), SECRET_KEY)
+    const kept = await this.#servers.run('secret', (client) => client.get(SECRET_KEY), SECRET_KEY)
     if (kept === null) throw new StoreUnavailable('secret', new Error('the secret was removed while it was being read'))
     return kept
   }
 
   async ping(): Promise<void> {
-    await this.#connection.run('ping', (client) => client.ping())
+    await this.#servers.run('ping', (client) => client.ping())
   }
 
   async close(): Promise<void> {
     this.#changes.close()
-    this.#connection.close()
+    this.#servers.close()
   }
+
+  #run(verb: string, script: Script, fingerprint: string, rest: Pick<ScriptRun, 'args' | 'needsAck'>): Promise<Reply> {
+    return this.#servers.script(verb, { script, keys: recordKeys(fingerprint), ...rest })
+  }
+}
+
+/** A grant comes as one text, everything else as a list. */
+function isGrant(reply: Reply): boolean {
+  return reply instanceof Buffer
+}
+
+function isOk(reply: Reply): boolean {
+  return text(reply) === 'ok'
 }
 
 /** The last of settle.lua's arguments. */

@@ -4,7 +4,7 @@ import type { Command } from 'ioredis'
 /** What a script answers: Redis strings as bytes, arrays, and nil. */
 export type Reply = Buffer | null | readonly Reply[]
 
-interface Settle {
+export interface Settle {
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: Error) => void
 }

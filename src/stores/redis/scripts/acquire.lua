@@ -1,8 +1,7 @@
 -- acquire: takes the right to execute, or says who has it and what came of it.
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: a large body)
---       4, 5, 6 … the same of each further name that the fact may be kept under. Names do not share a hash tag: a request with
---       such names needs one server (or all of its names in one slot), which a cluster is not.
+--       4, 5, 6 … the same of each further name that the fact may be kept under, in the same hash tag
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
 --       8 onCompleted: 'replay' | 'execute'

@@ -23,7 +23,11 @@ if overflow then
 elseif open then
   local length = redis.call('STRLEN', log)
   if length == 0 and redis.call('EXISTS', log) == 0 then return 'stale' end
-  if length >= offset + #piece then return 'ok' end
+  -- An echo writes, too: whoever waits for replicas then waits for this.
+  if length >= offset + #piece then
+    redis.call('HSET', record, 'logHead', head)
+    return 'ok'
+  end
   if length ~= offset then return 'stale' end
   redis.call('APPEND', log, piece)
 else

@@ -16,7 +16,11 @@ local logged, in_log = tonumber(ARGV[7] or 0), ARGV[8] == 'log'
 local fields = redis.call('HMGET', record, 'status', 'execution', 'createdAt', 'logHead')
 local status, open = fields[1], fields[4]
 if not status or fields[2] ~= execution then return 'stale' end
-if status == to then return 'ok' end
+-- An echo writes, too: whoever waits for replicas then waits for this.
+if status == to then
+  redis.call('HSET', record, 'status', to)
+  return 'ok'
+end
 if status == 'completed' or status == 'failed' then return 'stale' end
 
 local time = redis.call('TIME')
