@@ -19,10 +19,10 @@ export async function startCluster({ settings = [] as readonly string[] } = {}):
     servers.push(await RedisServer.start([...clustered, ...promoted, ...REPLICATED, ...settings]))
   }
   await join(servers)
-  const masterOf = async (fingerprint = ''): Promise<RedisServer> => {
+  const masterOf = async (fingerprint = ''): Promise<RedisServer | undefined> => {
     const slot = slotOf(recordKeys(fingerprint)[0])
     const found = (await nodesOf(servers)).find(({ slots }) => slots.some(([from, to]) => from <= slot && slot <= to))
-    return servers.find(({ port }) => port === found?.port)!
+    return servers.find(({ port }) => port === found?.port)
   }
   return {
     url: `redis+cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,

@@ -8,8 +8,8 @@ export interface ReplicatedRedis {
   readonly url: string
   /** Every server that keeps records, masters and replicas. */
   readonly servers: readonly RedisServer[]
-  /** The one that takes writes for this fingerprint now. */
-  master(fingerprint?: string): Promise<RedisServer>
+  /** The one that takes writes for this fingerprint now; undefined while there is none that most agree on. */
+  master(fingerprint?: string): Promise<RedisServer | undefined>
   replicasOf(master: RedisServer): Promise<RedisServer[]>
   /** After a fault: resolves when every server that was a master follows the one that is it now. */
   settled(fingerprint?: string): Promise<void>
@@ -21,7 +21,13 @@ export const REPLICATED = ['--repl-diskless-sync-delay', '0', '--repl-ping-repli
 
 /** One command, on a connection of its own. */
 export async function ask<T>(port: number, command: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(port, '127.0.0.1', { retryStrategy: () => null, lazyConnect: true, connectTimeout: 1000, commandTimeout: 1000 })
+  const client = new Redis(port, '127.0.0.1', {
+    retryStrategy: () => null,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    connectTimeout: 1000,
+    commandTimeout: 1000,
+  })
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -52,6 +58,10 @@ export async function untilReplicated(master: RedisServer, replicas: number): Pr
 export async function follows(server: RedisServer, master: RedisServer): Promise<boolean> {
   const values = await replicationOf(server.port).catch((): Record<string, string> => ({}))
   return Number(values['master_port']) === master.port && values['master_link_status'] === 'up'
+}
+
+export async function isMaster(server: RedisServer): Promise<boolean> {
+  return (await replicationOf(server.port).catch((): Record<string, string> => ({})))['role'] === 'master'
 }
 
 /** Makes it a replica of that one, or a master. */

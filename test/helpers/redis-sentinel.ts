@@ -1,11 +1,13 @@
 // A master, two replicas and three sentinels, all real: what a fail-over needs.
 import { randomBytes } from 'node:crypto'
-import { ask, follow, follows, REPLICATED, type ReplicatedRedis, untilReplicated } from './redis-replicated.ts'
+import { ask, follow, follows, isMaster, REPLICATED, type ReplicatedRedis, untilReplicated } from './redis-replicated.ts'
 import { RedisServer } from './redis-server.ts'
 import { until } from './until.ts'
 
 const NAME = 'once'
 const DOWN_AFTER_MS = 600
+/** A fail-over that came to nothing is tried again after twice this. */
+const FAIL_OVER_TIMEOUT_MS = 1500
 const SETTLED_WITHIN_MS = 20_000
 
 export async function startSentinel({ replicas = 2, settings = [] as readonly string[] } = {}): Promise<ReplicatedRedis> {
@@ -18,35 +20,41 @@ export async function startSentinel({ replicas = 2, settings = [] as readonly st
   await untilReplicated(master, replicas)
   const servers = [master, ...others]
   const sentinels = await startSentinels(master, others)
-  const current = async (): Promise<RedisServer> => {
+  /** As each sentinel has it that answers. */
+  const named = async (): Promise<(RedisServer | undefined)[]> => {
     const answers = await Promise.allSettled(
       sentinels.map(({ port }) => ask(port, (client) => client.call('SENTINEL', 'get-master-addr-by-name', NAME) as Promise<string[]>)),
     )
-    const found = answers.find((answer) => answer.status === 'fulfilled')
-    return servers.find(({ port }) => port === Number(found?.value[1]))!
+    return answers.map((answer) =>
+      answer.status === 'fulfilled' ? servers.find(({ port }) => port === Number(answer.value[1])) : undefined,
+    )
+  }
+  const agreed = async (least: number): Promise<RedisServer | undefined> => {
+    const names = await named()
+    return names.find((name) => names.filter((other) => other === name).length >= least)
   }
   return {
     url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${NAME}`,
     servers,
-    master: current,
+    master: () => agreed(2),
     replicasOf: async (leader) => {
       const following = await Promise.all(servers.map((server) => follows(server, leader)))
       return servers.filter((_, n) => following[n])
     },
-    settled: async () => {
-      const leader = await current()
-      const others = servers.filter((server) => server !== leader)
-      await until(
-        'replicas of the new master',
+    settled: () =>
+      until(
+        'replicas of one master',
         async () => {
+          const leader = await agreed(sentinels.length)
+          if (leader === undefined || !(await isMaster(leader))) return false
+          const others = servers.filter((server) => server !== leader)
           const following = await Promise.all(others.map((server) => follows(server, leader)))
-          // The sentinels would come to it by themselves, ten seconds later.
-          for (const [n, server] of others.entries()) if (!following[n]) await follow(server, leader).catch(() => undefined)
-          return following.every(Boolean) && (await current()) === leader
+          // The sentinels, who all agree, would tell it the same, ten seconds later.
+          for (const [n, server] of others.entries()) if (!following[n] && (await isMaster(server))) await follow(server, leader)
+          return following.every(Boolean)
         },
         SETTLED_WITHIN_MS,
-      )
-    },
+      ),
     stop: async () => {
       await Promise.all([...sentinels, ...servers].map((server) => server.stop()))
     },
@@ -67,7 +75,7 @@ async function startSentinels(master: RedisServer, replicas: readonly RedisServe
           `sentinel myid ${id}`,
           `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 2`,
           `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
-          `sentinel failover-timeout ${NAME} 3000`,
+          `sentinel failover-timeout ${NAME} ${FAIL_OVER_TIMEOUT_MS}`,
           `sentinel parallel-syncs ${NAME} 2`,
           ...knownReplicas,
         ]

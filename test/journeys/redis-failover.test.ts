@@ -91,7 +91,7 @@ for (const [name, start] of Object.entries({ sentinel: startSentinel, cluster: s
     t.teardown(() => clearInterval(load))
     await until('some are answered', () => upstream.received.length > running.length + 20)
 
-    const master = await servers.master(fingerprint)
+    const master = (await servers.master(fingerprint))!
     await master.kill()
     const died = performance.now()
     killed.open()
@@ -129,7 +129,7 @@ t.test(
   async (t) => {
     const place = await house(t, startSentinel)
     const { servers, upstream, ask, executions } = place
-    const replicas = await servers.replicasOf(await servers.master())
+    const replicas = await servers.replicasOf((await servers.master())!)
     for (const replica of replicas) replica.pause()
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => ask(n % 2, `wish ${n >> 1}`)))

@@ -43,7 +43,7 @@ for (const [name, start] of Object.entries(TOPOLOGIES)) {
     t.teardown(() => servers.stop())
     const [store, peer] = [await open(t, servers.url), await open(t, servers.url)]
     const fingerprint = newFingerprint()
-    const master = await servers.master(fingerprint)
+    const master = (await servers.master(fingerprint))!
     const watched = acquireOf(fingerprint)
     await store.acquire(watched)
     let rung = 0
@@ -71,13 +71,14 @@ for (const [name, start] of Object.entries(TOPOLOGIES)) {
     const running = acquireOf(newFingerprint())
     const writing = acquireOf(newFingerprint(running.fingerprint))
     for (const request of [running, writing]) await store.acquire(request)
-    const replicas = await servers.replicasOf(await servers.master(running.fingerprint))
+    const replicas = await servers.replicasOf((await servers.master(running.fingerprint))!)
     t.ok(replicas.length > 0)
     for (const replica of replicas) replica.pause()
     const refused = acquireOf(newFingerprint(running.fingerprint))
     await refusedInTime(t, store.acquire(refused), 'the claim')
     await refusedInTime(t, store.settle(settleOf(running, 'completed')), 'the result')
     const piece = { fingerprint: writing.fingerprint, executionId: writing.executionId, offset: 0, chunk: Buffer.from('x') }
+    if (name === 'sentinel') await refusedInTime(t, store.secret('s'), 'the secret')
     await refusedInTime(t, store.append({ ...piece, head: { status: 200, headers: [] } }), 'a piece')
     // What costs no second execution when it is lost waits for nobody.
     t.equal((await store.acquire(acquireOf(running.fingerprint))).kind, 'completed')
@@ -179,7 +180,7 @@ t.test(
     t.teardown(() => servers.stop())
     const store = await open(t, servers.url)
     const request = acquireOf(newFingerprint())
-    const from = await servers.master(request.fingerprint)
+    const from = (await servers.master(request.fingerprint))!
     const to = (await mastersOf(servers)).find(({ port }) => port !== from.port)!
     const slot = String(slotOf(recordKeys(request.fingerprint)[0]))
     t.ok(await works(store))
@@ -196,7 +197,7 @@ t.test(
 
 async function mastersOf(servers: ReplicatedRedis): Promise<RedisServer[]> {
   const found = new Set<RedisServer>()
-  for (let n = 0; found.size < 3 && n < 200; n++) found.add(await servers.master(newFingerprint()))
+  for (let n = 0; found.size < 3 && n < 200; n++) found.add((await servers.master(newFingerprint()))!)
   return [...found]
 }
 

@@ -1,4 +1,5 @@
 // The store on Redis, be it one server, several behind Sentinel, or a cluster: each verb is one script and one round trip, on the server's clock.
+import type { Redis } from 'ioredis'
 import type { RecordView } from '../../model/record.ts'
 import type { RedisAddress } from '../../model/redis-address.ts'
 import type { KeptResponse } from '../../model/stored-response.ts'
@@ -51,16 +52,18 @@ export async function openRedisStore(address: RedisAddress, options: StoreOption
   const masters = servers.masters()
   const there = masters.length > 0 && masters.every(({ ready }) => ready)
   if (there) await withDeadline('check', options.timeoutMs, checked).catch(() => undefined)
-  return new RedisStore(servers, new ChangeChannel(subscriber, options.timeoutMs))
+  return new RedisStore(servers, new ChangeChannel(subscriber, options.timeoutMs), options)
 }
 
 export class RedisStore implements Store {
   readonly #servers: RedisServers
   readonly #changes: ChangeChannel
+  readonly #options: StoreOptions
 
-  constructor(servers: RedisServers, changes: ChangeChannel) {
+  constructor(servers: RedisServers, changes: ChangeChannel, options: StoreOptions) {
     this.#servers = servers
     this.#changes = changes
+    this.#options = options
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
@@ -115,9 +118,9 @@ export class RedisStore implements Store {
     return this.#changes.watch(fingerprint, onChange)
   }
 
+  /** One that a fail-over forgot would give the same facts other names. */
   async secret(candidate: string): Promise<string> {
-    await this.#servers.run('secret', (client) => client.set(SECRET_KEY, candidate, 'NX'), SECRET_KEY)
-    const kept = await this.#servers.run('secret', (client) => client.get(SECRET_KEY), SECRET_KEY)
+    const kept = await this.#servers.run('secret', (client) => keptSecret(client, candidate, this.#options), SECRET_KEY)
     if (kept === null) throw new StoreUnavailable('secret', new Error('the secret was removed while it was being read'))
     return kept
   }
@@ -134,6 +137,17 @@ export class RedisStore implements Store {
   #run(verb: string, script: Script, fingerprint: string, rest: Pick<ScriptRun, 'args' | 'needsAck'>): Promise<Reply> {
     return this.#servers.script(verb, { script, keys: recordKeys(fingerprint), ...rest })
   }
+}
+
+async function keptSecret(client: Redis, candidate: string, { replicasAck = 0, timeoutMs }: StoreOptions): Promise<string | null> {
+  await client.set(SECRET_KEY, candidate, 'NX')
+  const kept = await client.get(SECRET_KEY)
+  if (replicasAck === 0 || kept === null) return kept
+  // Changes nothing, and is a write that replicas can be asked for.
+  await client.append(SECRET_KEY, '')
+  const count = await client.wait(replicasAck, Math.max(1, Math.floor(timeoutMs / 2)))
+  if (count < replicasAck) throw new Error(`${count} of ${replicasAck} replicas have the secret`)
+  return kept
 }
 
 /** A grant comes as one text, everything else as a list. */
