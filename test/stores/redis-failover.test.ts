@@ -8,6 +8,7 @@ import { startCluster } from '../helpers/redis-cluster.ts'
 import { ask, follow, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
 import { startSentinel } from '../helpers/redis-sentinel.ts'
 import type { RedisServer } from '../helpers/redis-server.ts'
+import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { until, within } from '../helpers/until.ts'
 import { acquireOf, bodyOf, newFingerprint, responseOf, settleOf } from './requests.ts'
 
@@ -28,6 +29,13 @@ function open(t: Test, url: string, replicasAck = 1): Promise<Store> {
 async function works(store: Store): Promise<boolean> {
   const claims = Array.from({ length: 24 }, () => store.acquire(acquireOf(newFingerprint())))
   return (await Promise.allSettled(claims)).every(({ status }) => status === 'fulfilled')
+}
+
+function answers(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  )
 }
 
 async function refusedInTime(t: Test, call: Promise<unknown>, what: string): Promise<void> {
@@ -53,6 +61,7 @@ for (const [name, start] of Object.entries(TOPOLOGIES)) {
     await until('some are settled', () => load.settled.length > 100)
     await master.kill()
     await until('another master', async () => ![undefined, master].includes(await servers.master(fingerprint)), BACK_WITHIN_MS)
+    await until('the new one is asked', () => answers(store.read(fingerprint)))
     // A master without a replica grants nothing.
     if (name === 'cluster') await master.restart()
     await until('it works again', () => works(store), BACK_WITHIN_MS)
@@ -158,19 +167,28 @@ t.test('sentinel: a master that is replaced while it works forgets nothing that 
   await nothingForgotten(t, peer, load)
 })
 
-t.test('one server that is made a replica refuses in time, whatever is asked to write, and works when it is a master again', async (t) => {
+t.test('one server that becomes a replica is left at once: its name leads to the new master by then', async (t) => {
   const servers = await startSentinel({ replicas: 1 })
-  t.teardown(() => servers.stop())
   const [server, other] = servers.servers as [RedisServer, RedisServer]
-  const store = await open(t, server.url, 0)
+  const name = await TcpProxy.start(server.port)
+  const store = await openStore(`redis://127.0.0.1:${name.port}`, { timeoutMs: TIMEOUT_MS, warn: () => undefined })
+  t.teardown(async () => {
+    await store.close()
+    await name.stop()
+    await servers.stop()
+  })
   const request = acquireOf(newFingerprint())
   await store.acquire(request)
   await follow(other, undefined)
   await follow(server, other)
   await refusedInTime(t, store.acquire(acquireOf(newFingerprint())), 'a claim')
   await refusedInTime(t, store.settle(settleOf(request, 'completed')), 'a result')
-  await follow(server, undefined)
+  // The connection stands, to what was the master.
+  await until('the old connection', () => answers(store.ping()))
+  name.targetPort = other.port
+  await t.rejects(store.settle(settleOf(request, 'completed')), StoreUnavailable)
   await until('it works', () => works(store))
+  t.equal(await store.settle(settleOf(request, 'completed')), 'ok')
 })
 
 t.test(
