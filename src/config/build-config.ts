@@ -72,6 +72,7 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     onUnknown: rule.onUnknown ?? 'refuse',
     ...(rule.breaker !== undefined && { breaker: rule.breaker }),
     ...(rule.maxInFlightPerOwner !== undefined && { maxInFlightPerOwner: rule.maxInFlightPerOwner }),
+    ...(rule.exclusive !== undefined && { exclusive: rule.exclusive }),
     onMissing: rule.onMissing ?? 'refuse',
     onStoreError: rule.onStoreError ?? 'refuse',
     onDisconnect: rule.onDisconnect ?? 'continue',

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ERROR_DIALECTS } from '../model/problems.ts'
 import * as value from './schema-values.ts'
+import { exclusive } from './exclusive-schema.ts'
 import { statusPattern } from './status-schema.ts'
 import { step } from './step-schema.ts'
 import { breaker, onUnknown } from './unknown-schema.ts'
@@ -161,6 +162,7 @@ const ruleSettings = {
     .min(1)
     .optional()
     .describe('Most executions in flight at once for one owner, counted in each process; more get 429. Default: no limit'),
+  exclusive: exclusive.optional(),
   onMissing: z
     .enum(['refuse', 'pass', 'skip'])
     .optional()

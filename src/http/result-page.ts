@@ -1,6 +1,6 @@
 // GET /status/<fingerprint>/result: the stored answer to its owner, or the one that is being made.
 import { problem } from '../model/problems.ts'
-import type { RecordView } from '../model/record.ts'
+import { isInFlight, type RecordView } from '../model/record.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import { waitForHead } from '../idempotency/attach.ts'
@@ -40,7 +40,7 @@ async function send(route: StatusRoute, exchange: Exchange, asked: Asked): Promi
   const record = await store.read(fingerprint)
   // "Not yours" and "never existed" look alike.
   if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
-  if (record.status === 'processing') return asked.joins ? join(route, exchange, record, asked) : refuseRunning(route, exchange, record)
+  if (isInFlight(record.status)) return asked.joins ? join(route, exchange, record, asked) : refuseRunning(route, exchange, record)
   const response = await store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
   return sendStored(route, exchange, record, await replay(store, response, record, resumeOf(route, exchange, record)))

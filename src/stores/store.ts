@@ -6,6 +6,10 @@
 //                         │   └──────settle──▶ unknown ──acquire──▶ processing, attempt + 1   (onUnknown: retry)
 //                         └──lease runs out──▶ unknown ──settle by the same execution──▶ completed | failed
 //
+//   (none) | failed | unknown | completed ──acquire, and the group is busy──▶ pending ──acquire, and it is free──▶ processing
+//       ▲                                                                       │
+//       └─────────────── settle (failed) by whoever waits, or nobody asks ──────┘
+//
 // Guarantees, each a test of the contract suite:
 //  G1  Of any number of concurrent acquires of one fingerprint at most one is `acquired`.
 //  G2  An acquire repeated with the same executionId finds its own claim and is `acquired` again, same attempt. One that comes
@@ -28,6 +32,11 @@
 //  G12 While an execution runs its answer may be appended to the record's log, piece by piece, by that execution alone. A
 //      reader sees a beginning of what was appended, without gaps, and never the log of another execution. Only a settling
 //      makes it a result; a log whose execution ends without one is gone, and so is one of which a piece was lost.
+//  G13 Of the facts of one group (`exclusive`) one is executed at a time, whatever their fingerprints. The group is held from the
+//      grant until its execution is settled as completed or failed, and where nobody knows how it ended, until its lease ends; it is
+//      never freed by another execution. Meanwhile other facts are `busy`, or their records wait, `pending`, in the order in which
+//      they came. Who waits keeps the place by asking again, and only the first is granted; whoever has not asked again in time is
+//      passed over, and the record is what it was before: what only waited is gone. What is no execution is answered as ever.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
@@ -54,6 +63,14 @@ export interface AcquireRequest {
   readonly onUnknown: 'refuse' | 'retry'
   /** `execute`: a result is no answer to this request, which is a new wish in the same words. */
   readonly onCompleted: 'replay' | 'execute'
+  /** Only of a fingerprint that has a group (`groupOf`), and its aliases have the same. */
+  readonly exclusive?: Exclusive | undefined
+}
+
+export interface Exclusive {
+  readonly whenBusy: 'refuse' | 'wait'
+  /** How long a place in the line is kept for one who does not ask again. */
+  readonly placeMs: number
 }
 
 export type Claim =
@@ -68,6 +85,10 @@ export type Claim =
       readonly after: 'none' | 'failed' | 'unknown' | 'completed'
     }
   | { readonly kind: 'in_flight'; readonly record: RecordView }
+  /** G13. `heldMs`: how long the execution that holds the group has been running; 0 where others are only waiting for it. */
+  | { readonly kind: 'busy'; readonly heldMs: number }
+  /** G13: the record waits for its group on behalf of this very execution, which has to ask again to keep its place. */
+  | { readonly kind: 'pending'; readonly record: RecordView; readonly heldMs: number }
   | { readonly kind: 'completed'; readonly record: RecordView; readonly response: KeptResponse }
   /** Only with `onFailed: replay`, and only where an answer was stored. */
   | { readonly kind: 'failed'; readonly record: RecordView; readonly response: KeptResponse }
@@ -134,7 +155,7 @@ export type LogReading =
 /** Stored bodies of up to this many bytes come with the claim that replays them; larger ones are read from the log. */
 export const INLINE_BYTES = 65_536
 
-/** `stale`: the execution is no longer the record's latest, or its lease has run out; nothing was changed. */
+/** A settling to `failed` by an execution that waits gives up its place. `stale`: the execution is no longer the record's latest, or its lease has run out; nothing was changed. */
 export type SettleResult = 'ok' | 'stale'
 
 export interface Store {
@@ -153,7 +174,7 @@ export interface Store {
   /** The stored answer, or undefined when there is none. */
   readResponse(fingerprint: string): Promise<KeptResponse | undefined>
   /**
-   * Calls back after each settling of the fingerprint and each piece of its log, by whichever gateway, from the moment the promise resolves until
+   * Calls back after each settling of the fingerprint, each piece of its log, and when it is its turn in its group, by whichever gateway, from the moment the promise resolves until
    * the returned function is called. A call may be spurious, and one may be lost with a connection: read, then decide.
    */
   watch(fingerprint: string, onChange: () => void): Promise<() => void>

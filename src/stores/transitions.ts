@@ -1,6 +1,6 @@
 // The record's state machine as pure functions: what each verb decides, given the record and the time. The
 // scripts in redis/ and the SQL in postgres/ say the same; the contract suite holds them to each other.
-import type { RecordStatus, RecordView } from '../model/record.ts'
+import { isInFlight, type RecordStatus, type RecordView } from '../model/record.ts'
 import type { AnswerHead, ResponseHead } from '../model/stored-response.ts'
 import type {
   AcquireRequest,
@@ -38,6 +38,8 @@ export interface KeptRecord {
   readonly log: OpenLog | undefined
   /** Somebody has asked that the execution be given up. */
   readonly cancelled: boolean
+  /** Who waits for the group, over whatever the record is besides: `pending` where it is nothing else. */
+  readonly waiter: { readonly executionId: string; readonly until: number } | undefined
 }
 
 export interface OpenLog {
@@ -48,7 +50,7 @@ export interface OpenLog {
 }
 
 export type Granted = Extract<Claim, { kind: 'acquired' }>
-export type Refusal = Exclude<Claim, { kind: 'acquired' }>['kind']
+export type Refusal = Exclude<Claim, { kind: 'acquired' | 'busy' | 'pending' }>['kind']
 
 /** The record, unless its time is over: expired records are as good as gone before anyone removes them. */
 export function living<R extends KeptRecord>(record: R | undefined, now: number): R | undefined {
@@ -56,6 +58,14 @@ export function living<R extends KeptRecord>(record: R | undefined, now: number)
 }
 
 export function statusAt(record: KeptRecord, now: number): RecordStatus {
+  return waits(record, now) ? 'pending' : statusBeneath(record, now)
+}
+
+function waits({ waiter }: KeptRecord, now: number): boolean {
+  return waiter !== undefined && waiter.until > now
+}
+
+function statusBeneath(record: KeptRecord, now: number): RecordStatus {
   return record.status === 'processing' && record.leaseUntil <= now ? 'unknown' : record.status
 }
 
@@ -81,7 +91,7 @@ export function decideAcquire<R extends KeptRecord>(
   const alive = all.filter(({ record }) => record !== undefined)
   return (
     // G2 comes first: what was granted under one name stays granted.
-    alive.find(({ record }) => record !== undefined && isEcho(record, request)) ??
+    alive.find(({ record }) => record !== undefined && (isEcho(record, request) || isWaiting(record, request))) ??
     alive.find(({ decision }) => typeof decision === 'string') ??
     alive[0] ??
     own
@@ -104,15 +114,22 @@ function isEcho(record: KeptRecord, request: AcquireRequest): boolean {
   return record.executionId === request.executionId && record.status === 'processing'
 }
 
+/** It has a place in the line: what was decided then is only to be done. */
+function isWaiting({ waiter }: KeptRecord, { executionId }: { executionId: string }): boolean {
+  return waiter?.executionId === executionId
+}
+
 function decideOn(record: KeptRecord | undefined, fingerprint: string, request: AcquireRequest, now: number): Granted | Refusal {
   const granted = (attempt: number, after: Granted['after']): Granted => ({ kind: 'acquired', fingerprint, attempt, after })
   if (record === undefined) return granted(1, 'none')
   if (isEcho(record, request)) return granted(record.attempt, record.after)
+  const attempt = record.attempt + 1
+  if (isWaiting(record, request)) return granted(attempt, followed(statusBeneath(record, now)))
   if (record.digest !== request.digest) return 'key_reused'
   // A late copy, and nobody waits for what it would be granted. The result that its execution came to must not be lost to it.
   if (record.executionId === request.executionId) return record.status === 'completed' ? 'completed' : 'unknown'
-  const attempt = record.attempt + 1
   switch (statusAt(record, now)) {
+    case 'pending':
     case 'processing':
       return 'in_flight'
     case 'completed':
@@ -122,6 +139,27 @@ function decideOn(record: KeptRecord | undefined, fingerprint: string, request: 
     case 'unknown':
       return request.onUnknown === 'refuse' ? 'unknown' : granted(attempt, 'unknown')
   }
+}
+
+function followed(status: RecordStatus): Granted['after'] {
+  return isInFlight(status) ? 'none' : status
+}
+
+/** G13: the record with somebody who waits, from now on or still. */
+export function wait(record: KeptRecord | undefined, request: AcquireRequest, until: number, now: number): KeptRecord {
+  const { executionId } = request
+  const waiter = { executionId, until }
+  if (record !== undefined && record.status !== 'pending') return { ...record, waiter, expiresAt: Math.max(record.expiresAt, until) }
+  const fresh = grant(undefined, request, { kind: 'acquired', fingerprint: '', attempt: 0, after: 'none' }, record?.createdAt ?? now)
+  return { ...fresh, status: 'pending', duplicates: record?.duplicates ?? 0, leaseUntil: 0, expiresAt: until, waiter }
+}
+
+/** G13: the record without the execution that waited; `gone` where it was nothing else, undefined where that one does not wait. */
+export function withdraw<R extends KeptRecord>(record: R | undefined, request: SettleRequest): R | 'gone' | undefined {
+  if (record === undefined || !isWaiting(record, request) || request.to !== 'failed') return undefined
+  // It had been granted, lost its group to another, and has never begun: that is its own end.
+  if (record.status === 'processing' && record.executionId === request.executionId) return undefined
+  return record.status === 'pending' ? 'gone' : { ...record, waiter: undefined }
 }
 
 /** The record after a grant: a full lease from now, and no answer yet. */
@@ -148,6 +186,7 @@ export function grant(record: KeptRecord | undefined, request: AcquireRequest, g
     head: undefined,
     log: undefined,
     cancelled: false,
+    waiter: undefined,
   }
 }
 
@@ -167,10 +206,13 @@ export function settle<R extends KeptRecord>(record: R | undefined, request: Set
   if (record === undefined || record.executionId !== request.executionId) return 'stale'
   if (record.status === request.to) return 'ok'
   // A lapsed lease is no bar: nobody else was granted, so the late answer is the answer.
-  if (record.status === 'completed' || record.status === 'failed') return 'stale'
+  if (record.status === 'completed' || record.status === 'failed' || record.status === 'pending') return 'stale'
   const from = request.to === 'unknown' ? now : record.createdAt
-  const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs)
-  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head: settledHead(record, request), log: undefined }
+  // A result is the answer to whoever waits as well.
+  const waiter = request.to === 'completed' || isWaiting(record, request) ? undefined : record.waiter
+  const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs, waiter?.until ?? 0)
+  const head = settledHead(record, request)
+  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head, log: undefined, waiter }
 }
 
 /** A log that lost a piece is no body. */
@@ -228,21 +270,22 @@ export function checkSettle(request: SettleRequest): void {
 
 export function viewOf(fingerprint: string, record: KeptRecord, now: number): RecordView {
   const status = statusAt(record, now)
+  const waiter = status === 'pending' ? record.waiter : undefined
   return {
     fingerprint,
     rule: record.rule,
     owner: record.owner,
     status,
-    attempt: record.attempt,
-    executionId: record.executionId,
+    attempt: waiter === undefined ? record.attempt : record.attempt + 1,
+    executionId: waiter?.executionId ?? record.executionId,
     duplicates: record.duplicates,
     createdAt: record.createdAt,
     startedAt: record.startedAt,
     updatedAt: record.updatedAt,
     expiresAt: record.expiresAt === Infinity ? undefined : record.expiresAt,
     readAt: now,
-    leaseLeft: status === 'processing' ? record.leaseUntil - now : 0,
-    response: record.head,
+    leaseLeft: waiter !== undefined ? waiter.until - now : status === 'processing' ? record.leaseUntil - now : 0,
+    response: waiter === undefined ? record.head : undefined,
   }
 }
 

@@ -7,6 +7,7 @@ import type { AcquireRequest } from '../../src/stores/store.ts'
 import { until, within } from '../helpers/until.ts'
 import { startPeer, streamed } from './lmdb-peer.ts'
 import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
+import { neverSwept } from './sweep-contract.ts'
 import { latch, storeContract } from './store-contract.ts'
 
 const options = { timeoutMs: 5000, warn: (message: string) => t.comment(message) }
@@ -20,6 +21,13 @@ async function directory(t: { teardown: (end: () => Promise<void>) => void }): P
 t.test('the LMDB store keeps the contract', async (t) => {
   const url = `lmdb:${await directory(t)}`
   await storeContract(t, async () => ({ store: await openStore(url, options), peer: await openStore(url, options) }))
+})
+
+t.test('what is in flight or waits, and an outcome that is unknown, is never swept', async (t) => {
+  const store = await openStore(`lmdb:${await directory(t)}`, options)
+  t.teardown(() => store.close())
+  // The sweep looks every two seconds.
+  await neverSwept(t, { store, passMs: (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(ms, 2300))) })
 })
 
 t.test('two processes race for 1,000 fingerprints: each has exactly one winner', async (t) => {

@@ -1,4 +1,4 @@
-// What every store promises, G1 to G12 of src/stores/store.ts, as one suite that each of them runs.
+// What every store promises, G1 to G13 of src/stores/store.ts, as one suite that each of them runs.
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
@@ -6,6 +6,7 @@ import type { Store } from '../../src/stores/store.ts'
 import { StoreUnavailable } from '../../src/stores/store.ts'
 import { until, within } from '../helpers/until.ts'
 import { aliases } from './alias-contract.ts'
+import { exclusive } from './exclusive-contract.ts'
 import { logs } from './log-contract.ts'
 import { acquireOf, bodyOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
 
@@ -23,6 +24,7 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
   await t.test('fencing', (t) => fencing(t, store, peer))
   await t.test('leases', (t) => leases(t, store, peer))
   await t.test('generations', (t) => generations(t, store, peer))
+  await t.test('exclusive groups', (t) => exclusive(t, store, peer))
   await t.test('aliases', (t) => aliases(t, store, peer))
   await t.test('settling and replaying', (t) => settling(t, store, peer))
   await t.test('the log of a running answer', (t) => logs(t, store, peer))

@@ -2,6 +2,7 @@
 import { dropAnswer } from './bodies.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction } from './environment.ts'
+import { sweepGroup } from './group-table.ts'
 import { AT_ONCE, removePieces } from './pieces.ts'
 
 const BATCH = 500
@@ -50,6 +51,7 @@ function look(environment: Environment, at: number, fingerprint: string, now: nu
   if (record.expiresAt <= now) {
     inTransaction(records.remove(fingerprint))
     dropAnswer(environment, record)
+    sweepGroup(environment, fingerprint, now)
   } else {
     inTransaction(records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 })))
   }

@@ -22,7 +22,7 @@ import { checkSettle } from '../transitions.ts'
 import { ChangeChannel } from './change-channel.ts'
 import { checkServers } from './check-server.ts'
 import type { Reply, ScriptRun } from './connect.ts'
-import { recordKeys } from './keys.ts'
+import { groupKeys, recordKeys } from './keys.ts'
 import { openServers } from './open-servers.ts'
 import { oneOf, readClaim, readLogReading, readRecord, readStored, text, writeAbout, writeAnswerHead, writeHead } from './reply.ts'
 import { loadScript, type Script } from './script.ts'
@@ -66,14 +66,18 @@ export class RedisStore implements Store {
   async acquire(request: AcquireRequest): Promise<Claim> {
     const { fingerprint, aliases, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
     const own = recordKeys(fingerprint)
-    const keys = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
-    const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
+    const names = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
+    const common = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
+    const { exclusive } = request
+    const keys = exclusive === undefined ? names : [...names, ...groupKeys(fingerprint)]
+    const args = exclusive === undefined ? common : [...common, exclusive.whenBusy, wholeMs(exclusive.placeMs)]
     return readClaim(await this.#servers.script('acquire', { script: acquireScript, keys, args, needsAck: isGrant }), request)
   }
 
   async renew({ fingerprint, executionId, leaseMs, ttlMs }: RenewRequest): Promise<SettleResult | 'cancelled'> {
     const args = [executionId, wholeMs(leaseMs), ttlText(ttlMs)]
-    const reply = await this.#run('renew', renewScript, fingerprint, { args })
+    const keys = [...recordKeys(fingerprint), ...groupKeys(fingerprint)]
+    const reply = await this.#servers.script('renew', { script: renewScript, keys, args })
     return oneOf<SettleResult | 'cancelled'>(text(reply), ['ok', 'stale', 'cancelled'])
   }
 
@@ -81,9 +85,10 @@ export class RedisStore implements Store {
     checkSettle(request)
     const { fingerprint, executionId, to, ttlMs, keepAtLeastMs } = request
     const args = [executionId, to, ttlText(ttlMs), wholeMs(keepAtLeastMs), ...answerOf(request)]
+    const keys = [...recordKeys(fingerprint), ...groupKeys(fingerprint)]
     // A claim that is taken back and lost lapses into an unknown outcome: no harm, and nothing to wait for.
     const needsAck = request.response === undefined ? undefined : isOk
-    return settleResult(await this.#run('settle', settleScript, fingerprint, { args, ...(needsAck && { needsAck }) }))
+    return settleResult(await this.#servers.script('settle', { script: settleScript, keys, args, ...(needsAck && { needsAck }) }))
   }
 
   async append({ fingerprint, executionId, offset, chunk, head, overflow }: AppendRequest): Promise<SettleResult> {
@@ -136,9 +141,8 @@ export class RedisStore implements Store {
   }
 }
 
-/** A grant comes as one text, everything else as a list. */
 function isGrant(reply: Reply): boolean {
-  return reply instanceof Buffer
+  return text(reply).startsWith('acquired ')
 }
 
 function isOk(reply: Reply): boolean {

@@ -2,17 +2,27 @@
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: a large body)
 --       4, 5, 6 … the same of each further name that the fact may be kept under, in the same hash tag
+--       last, where facts exclude each other: who holds their group (string)   the line before it (zset: by arrival)
+--       its places (zset: until when each is kept)
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
---       8 onCompleted: 'replay' | 'execute'
--- Returns  'acquired <name> <attempt> <after>'
+--       8 onCompleted: 'replay' | 'execute'   and of such facts: 9 whenBusy: 'refuse' | 'wait'  10 how long a place is kept, in ms
+-- Returns  'acquired <name> <attempt> <after>' | 'busy <ms that the group has been held>'
+--          {'pending <name> <ms held>', '<now> <ms that the place is kept>', {fields}}
 --          {'<in_flight | completed | failed | unknown | key_reused> <name>', '<now> <lease left in ms>', {fields}, body or nil}
 --          No body: there is none, or it is large and in the log.
 --          name: which of the names it was decided on, from 1
 --
 -- Closes the race between looking and taking: SET NX with its expiry is the claim, and the look, the claim and the
--- answer to replay are one step, over all names. A claim whose record was evicted still refuses everybody else.
+-- answer to replay are one step, over all names; so are the look at the group, and taking it or a place in its line. A claim whose record was evicted still refuses everybody else.
 local execution, digest, lease_ms, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
+local when_busy, place_ms = ARGV[9], ARGV[10]
+local names = #KEYS / 3
+local group, line, places
+if when_busy then
+  names = names - 1
+  group, line, places = KEYS[#KEYS - 2], KEYS[#KEYS - 1], KEYS[#KEYS]
+end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -51,6 +61,69 @@ local function refusal(word, name, fields, body)
   return { word .. ' ' .. name, digits(now) .. ' ' .. digits(left), packed(fields), body or false }
 end
 
+-- Over what the record is besides: somebody waits for its group. Nil where nobody does who lives.
+local function pending(name, fields, waiter, place)
+  local view = { 'pending', waiter, fields[3], fields[4], fields[5], fields[6], digits((fields[7] or 1) + 1), fields[8], fields[9] }
+  return digits(now) .. ' ' .. digits(place - now), packed(view)
+end
+
+-- For how long the group has been held by another fact; nil where nothing keeps this one from it. An execution that nobody has
+-- heard of keeps its group, but not from a further attempt at its own fact: `earlier` is the latest one.
+local function held(earlier)
+  local holder = redis.call('GET', group)
+  if holder then
+    local by, since = holder:match('^(%S+) (%d+)$')
+    return by ~= execution and by ~= earlier and digits(now - since) or nil
+  end
+  local own = execution .. ' '
+  local function is_own(member) return member:sub(1, #own) == own end
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', places, '-inf', now)) do
+    if not is_own(member) then
+      redis.call('ZREM', line, member)
+      redis.call('ZREM', places, member)
+    end
+  end
+  local first = redis.call('ZRANGE', line, 0, 0)[1]
+  return first and not is_own(first) and '0' or nil
+end
+
+local function keep(key)
+  if redis.call('PTTL', key) < tonumber(place_ms) then redis.call('PEXPIRE', key, place_ms) end
+end
+
+-- A place in the line, at its end or still; or nothing at all.
+local function wait(name, fields, ms)
+  if when_busy == 'refuse' then return 'busy ' .. ms end
+  local record = keys(name)
+  local member, place = execution .. ' ' .. record, digits(now + place_ms)
+  redis.call('ZADD', line, 'NX', string.format('%.0f', time[1] * 1000000 + time[2]), member)
+  redis.call('ZADD', places, place, member)
+  keep(line)
+  keep(places)
+  redis.call('HSET', record, 'waiter', execution, 'place', place)
+  if not fields then
+    fields = { 'pending', execution, digits(now), place, nil, nil, '0', nil, ARGV[3] }
+    redis.call('HSET', record, 'status', 'pending', 'execution', execution, 'digest', digest, 'about', ARGV[3],
+      'createdAt', digits(now), 'attempt', '0')
+  end
+  if fields[4] ~= 'forever' and (fields[1] == 'pending' or tonumber(fields[4]) < tonumber(place)) then
+    fields[4] = place
+    redis.call('HSET', record, 'expiresAt', place)
+    redis.call('PEXPIREAT', record, place)
+  end
+  local clock, view = pending(name, fields, execution, place)
+  return { 'pending ' .. name .. ' ' .. ms, clock, view }
+end
+
+-- The group is this execution's, and its place in the line is over.
+local function take(name, fields)
+  local record = keys(name)
+  redis.call('SET', group, execution .. ' ' .. digits(now), 'PX', lease_ms)
+  if fields then redis.call('HDEL', record, 'waiter', 'place') end
+  redis.call('ZREM', line, execution .. ' ' .. record)
+  redis.call('ZREM', places, execution .. ' ' .. record)
+end
+
 local function acquired(name, attempt, after)
   return 'acquired ' .. name .. ' ' .. attempt .. ' ' .. after
 end
@@ -58,7 +131,10 @@ end
 -- The first of its name, the hot path: no field is written that can be told from its absence.
 local function begin(name)
   local record, lease = keys(name)
+  local busy = when_busy and held()
+  if busy then return wait(name, nil, busy) end
   if not claim(lease) then return refusal('in_flight', name, { false, redis.call('GET', lease) }) end
+  if when_busy then take(name) end
   local at = expires()
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'digest', digest, 'about', ARGV[3],
     'createdAt', digits(now), 'expiresAt', at)
@@ -81,7 +157,10 @@ end
 local function grant(name, attempt, after, fields)
   local record, lease, log = keys(name)
   local echo = fields[2] == execution
+  local busy = when_busy and held(fields[2])
+  if busy then return wait(name, fields, busy) end
   if not claim(lease) then return refuse(name, 'in_flight', fields) end
+  if when_busy then take(name, fields) end
   local at = expires()
   if after == 'completed' and not echo then
     -- A new generation: nothing of the earlier one stays but its count of attempts.
@@ -112,13 +191,20 @@ local function decide(fields, lease)
   return nil, status
 end
 
+local function in_line(name, fields, waiter, place)
+  local record = keys(name)
+  fields[8] = digits(redis.call('HINCRBY', record, 'duplicates', 1))
+  local clock, view = pending(name, fields, waiter, place)
+  return { 'in_flight ' .. name, clock, view }
+end
+
 -- Nil where nothing lives under the name; else whether it refuses, whether it is this execution's own, and the act itself.
 local function look(name)
   local record, lease = keys(name)
   local fields = redis.call('HMGET', record, 'status', 'execution', 'createdAt', 'expiresAt', 'startedAt', 'updatedAt', 'attempt',
     'duplicates', 'about', 'head', 'digest', 'after', 'logBytes')
   if not fields[1] then
-    local holder = #KEYS > 3 and redis.call('GET', lease)
+    local holder = names > 1 and redis.call('GET', lease)
     if not holder then return nil end
     return { refuses = holder ~= execution, own = holder == execution, act = function() return begin(name) end }
   end
@@ -126,9 +212,27 @@ local function look(name)
   if fields[1] == 'processing' and fields[2] == execution then
     return { own = true, act = function() return grant(name, attempt, fields[12] or 'none', fields) end }
   end
+  local waiter, place
+  if when_busy then
+    local found = redis.call('HMGET', record, 'waiter', 'place')
+    waiter, place = found[1], tonumber(found[2] or 0)
+    if waiter == execution then
+      local lapsed = fields[1] == 'processing'
+      local after = fields[1] == 'pending' and 'none' or lapsed and 'unknown' or fields[1]
+      return { own = true, act = function() return grant(name, digits(attempt + 1), after, fields) end }
+    end
+    -- Its place was over in this very millisecond.
+    if fields[1] == 'pending' and place <= now then
+      redis.call('DEL', record)
+      return nil
+    end
+  end
   -- A late copy: its execution has ended, and nobody waits for another claim.
   if fields[2] == execution then
     return { refuses = true, act = function() return refuse(name, fields[1] == 'completed' and 'completed' or 'unknown', fields) end }
+  end
+  if waiter and place > now and fields[11] == digest then
+    return { refuses = true, act = function() return in_line(name, fields, waiter, place) end }
   end
   local word, after = decide(fields, lease)
   if word then return { refuses = true, act = function() return refuse(name, word, fields) end } end
@@ -137,7 +241,7 @@ end
 
 -- Its own claim before all, then whatever refuses, then what lives.
 local first, refusing
-for name = 1, #KEYS / 3 do
+for name = 1, names do
   local found = look(name)
   if found and found.own then return found.act() end
   first = first or found

@@ -15,7 +15,7 @@ local function packed(fields)
 end
 
 local fields = redis.call('HMGET', KEYS[1], 'status', 'execution', 'createdAt', 'expiresAt', 'startedAt', 'updatedAt', 'attempt',
-  'duplicates', 'about', 'head', 'logBytes')
+  'duplicates', 'about', 'head', 'logBytes', 'waiter', 'place')
 local log_bytes = fields[11]
 if not fields[1] then
   local holder = redis.call('GET', KEYS[2])
@@ -29,4 +29,14 @@ end
 local body = ARGV[1] == 'body' and not log_bytes and redis.call('HGET', KEYS[1], 'body')
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-return { string.format('%.0f %.0f', now, redis.call('PTTL', KEYS[2])), packed(fields), body }
+local left = redis.call('PTTL', KEYS[2])
+local waiter, place = fields[12], tonumber(fields[13] or 0)
+if waiter and place > now then
+  -- Whatever the record is besides, somebody waits for its group.
+  fields = { 'pending', waiter, fields[3], fields[4], fields[5], fields[6], string.format('%.0f', (fields[7] or 1) + 1), fields[8], fields[9],
+    ARGV[1] == 'body' and fields[10] }
+  left = place - now
+elseif fields[1] == 'pending' then
+  return false
+end
+return { string.format('%.0f %.0f', now, left), packed(fields), body }
