@@ -81,6 +81,7 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     streamIds: rule.streamIds ?? false,
     streamError: rule.streamError ?? 'reset',
     ...(rule.heartbeat !== undefined && { heartbeat: rule.heartbeat }),
+    ...(rule.tombstone !== undefined && { tombstone: rule.tombstone }),
     ttl: rule.ttl ?? 24 * 60 * MINUTE,
     lease: rule.lease ?? MINUTE / 2,
     timeout: rule.timeout ?? 10 * MINUTE,

@@ -53,6 +53,8 @@ export interface RuleConfig {
   readonly heartbeat?: number
   /** Infinity: for ever. */
   readonly ttl: number
+  /** Undefined: none. */
+  readonly tombstone?: number
   readonly lease: number
   readonly timeout: number
   readonly maxBody: number

@@ -5,7 +5,7 @@ import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import { waitForHead } from '../idempotency/attach.ts'
 import { timeLeft } from '../idempotency/gate.ts'
-import { storeUnavailable } from '../idempotency/refuse.ts'
+import { expired, storeUnavailable } from '../idempotency/refuse.ts'
 import { followed, joinedHeaders, replay, type Resume } from '../idempotency/replay.ts'
 import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
@@ -41,6 +41,7 @@ async function send(route: StatusRoute, exchange: Exchange, asked: Asked): Promi
   // "Not yours" and "never existed" look alike.
   if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
   if (isInFlight(record.status)) return asked.joins ? join(route, exchange, record, asked) : refuseRunning(route, exchange, record)
+  if (record.status === 'expired') return exchange.sendProblem(expired(fingerprint))
   const response = await store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
   return sendStored(route, exchange, record, await replay(store, response, record, resumeOf(route, exchange, record)))

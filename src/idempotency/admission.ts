@@ -72,6 +72,7 @@ async function isAnswered({ store }: Gate, { rule, operation }: GuardedRequest, 
       case 'processing':
         return true
       case 'completed':
+      case 'expired':
         return onCompleted === 'replay'
       case 'failed':
         return rule.onFailed === 'replay' && response !== undefined

@@ -8,7 +8,7 @@ import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
 import { NOBODY } from './nobody.ts'
-import { refuseBusy, refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
+import { expired, refuseBusy, refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'
@@ -124,6 +124,8 @@ function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, execution:
       return replay(gate.store, claim.response, claim.record, { lastEventId: request.lastEventId, streamIds: request.rule.streamIds })
     case 'unknown':
       return refuseUnknown(claim.record, claim.askAgainMs)
+    case 'expired':
+      return { kind: 'problem', problem: expired(claim.record.fingerprint) }
     case 'busy':
       return refuseBusy(gate, request, claim.heldMs)
     case 'refused':

@@ -70,6 +70,11 @@ export function refuseUnknown(record: RecordView, askAgainMs?: number): Answer {
   }
 }
 
+export function expired(fingerprint: string): Problem {
+  const detail = 'The request was executed, and its answer is no longer kept. It is not executed again: use a new key for a new wish.'
+  return problem('expired', detail, { fingerprint })
+}
+
 export function refuseUnstored(record: RecordView, head: ResponseHead): Answer {
   return {
     kind: 'problem',

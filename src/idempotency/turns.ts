@@ -95,6 +95,7 @@ function acquireRequest({ rule, operation }: GuardedRequest, executionId: string
     onFailed: rule.onFailed,
     onUnknown: rule.onUnknown === 'retry' ? 'retry' : 'refuse',
     onCompleted,
+    tombstone: rule.tombstone !== undefined,
     exclusive: rule.exclusive && { whenBusy: rule.exclusive.whenBusy, placeMs: Math.min(rule.lease, PLACE_MS) },
   }
 }

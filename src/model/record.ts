@@ -1,11 +1,14 @@
 // What the store keeps for one fingerprint, as the rest of the gateway sees it.
 import type { ResponseHead } from './stored-response.ts'
 
-/** `pending`: it waits for its group. `unknown`: the request was sent, and nobody knows whether the upstream acted. */
-export type RecordStatus = 'pending' | 'processing' | 'completed' | 'failed' | 'unknown'
+/**
+ * `pending`: it waits for its group. `unknown`: the request was sent, and nobody knows whether the upstream acted. `expired`: it
+ * completed, its result is gone, and it is not executed again.
+ */
+export type RecordStatus = 'pending' | 'processing' | 'completed' | 'failed' | 'unknown' | 'expired'
 
 /** How an execution can end; `failed` promises that running again is safe. */
-export type SettledStatus = Exclude<RecordStatus, 'pending' | 'processing'>
+export type SettledStatus = Exclude<RecordStatus, 'pending' | 'processing' | 'expired'>
 
 /** An execution is under way, or is to be: whoever asks again has to wait. */
 export function isInFlight(status: RecordStatus): status is 'pending' | 'processing' {

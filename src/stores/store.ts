@@ -1,6 +1,6 @@
 // What the gateway asks of a store. memory/ is the executable specification; one contract suite holds all to it.
 //
-//   (none) ──acquire──▶ processing ──settle──▶ completed ──expiry──▶ (none)
+//   (none) ──acquire──▶ processing ──settle──▶ completed ──expiry──▶ (none), or expired ──expiry──▶ (none)
 //                         │   │                  └──acquire──▶ processing, attempt + 1, a new generation   (onCompleted: execute)
 //                         │   ├──────settle──▶ failed ───acquire──▶ processing, attempt + 1   (G4)
 //                         │   └──────settle──▶ unknown ──acquire──▶ processing, attempt + 1   (onUnknown: retry)
@@ -37,6 +37,8 @@
 //      never freed by another execution. Meanwhile other facts are `busy`, or their records wait, `pending`, in the order in which
 //      they came. Who waits keeps the place by asking again, and only the first is granted; whoever has not asked again in time is
 //      passed over, and the record is what it was before: what only waited is gone. What is no execution is answered as ever.
+//  G14 Where a result is settled with a tombstone the record is `expired` for so long after its end: every acquire is refused, but
+//      for another digest (G5) and a new generation (G10). Of the answer its head alone is left.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
@@ -65,6 +67,8 @@ export interface AcquireRequest {
   readonly onCompleted: 'replay' | 'execute'
   /** Only of a fingerprint that has a group (`groupOf`), and its aliases have the same. */
   readonly exclusive?: Exclusive | undefined
+  /** There may be a tombstone of the fact: a store need not look for one where this is not said. */
+  readonly tombstone?: boolean | undefined
 }
 
 export interface Exclusive {
@@ -93,6 +97,8 @@ export type Claim =
   /** Only with `onFailed: replay`, and only where an answer was stored. */
   | { readonly kind: 'failed'; readonly record: RecordView; readonly response: KeptResponse }
   | { readonly kind: 'unknown'; readonly record: RecordView }
+  /** G14. */
+  | { readonly kind: 'expired'; readonly record: RecordView }
   /** `digestFields` are those of the first request. */
   | { readonly kind: 'key_reused'; readonly record: RecordView; readonly digestFields: string }
 
@@ -113,6 +119,8 @@ export interface SettleRequest {
    * must find the result.
    */
   readonly keepAtLeastMs: number
+  /** For how long after its end a completed record still refuses (G14). */
+  readonly tombstoneMs?: number | undefined
 }
 
 export interface RenewRequest {

@@ -40,6 +40,8 @@ export interface KeptRecord {
   readonly cancelled: boolean
   /** Who waits for the group, over whatever the record is besides: `pending` where it is nothing else. */
   readonly waiter: { readonly executionId: string; readonly until: number } | undefined
+  /** For so long after its end it refuses still; 0: no longer than that. */
+  readonly tombstoneUntil: number
 }
 
 export interface OpenLog {
@@ -57,6 +59,11 @@ export function living<R extends KeptRecord>(record: R | undefined, now: number)
   return record !== undefined && record.expiresAt > now ? record : undefined
 }
 
+/** The record where it lives, refuses still, or somebody waits over it. */
+export function remembered<R extends KeptRecord>(record: R | undefined, now: number): R | undefined {
+  return record !== undefined && (record.expiresAt > now || record.tombstoneUntil > now || waits(record, now)) ? record : undefined
+}
+
 export function statusAt(record: KeptRecord, now: number): RecordStatus {
   return waits(record, now) ? 'pending' : statusBeneath(record, now)
 }
@@ -66,6 +73,7 @@ function waits({ waiter }: KeptRecord, now: number): boolean {
 }
 
 function statusBeneath(record: KeptRecord, now: number): RecordStatus {
+  if (record.expiresAt <= now) return 'expired'
   return record.status === 'processing' && record.leaseUntil <= now ? 'unknown' : record.status
 }
 
@@ -74,7 +82,7 @@ export interface Decided<R extends KeptRecord> {
   readonly fingerprint: string
   /** As it is kept, expired or not. */
   readonly kept: R | undefined
-  /** The same where it lives. */
+  /** The same where it lives, or refuses still. */
   readonly record: R | undefined
   readonly decision: Granted | Refusal
 }
@@ -105,7 +113,7 @@ function decideUnder<R extends KeptRecord>(
   now: number,
 ): Decided<R> {
   const kept = find(fingerprint)
-  const record = living(kept, now)
+  const record = remembered(kept, now)
   return { fingerprint, kept, record, decision: decideOn(record, fingerprint, request, now) }
 }
 
@@ -127,13 +135,16 @@ function decideOn(record: KeptRecord | undefined, fingerprint: string, request: 
   if (isWaiting(record, request)) return granted(attempt, followed(statusBeneath(record, now)))
   if (record.digest !== request.digest) return 'key_reused'
   // A late copy, and nobody waits for what it would be granted. The result that its execution came to must not be lost to it.
-  if (record.executionId === request.executionId) return record.status === 'completed' ? 'completed' : 'unknown'
-  switch (statusAt(record, now)) {
+  const status = statusAt(record, now)
+  if (record.executionId === request.executionId && status !== 'expired') return record.status === 'completed' ? 'completed' : 'unknown'
+  switch (status) {
     case 'pending':
     case 'processing':
       return 'in_flight'
     case 'completed':
       return request.onCompleted === 'replay' ? 'completed' : granted(attempt, 'completed')
+    case 'expired':
+      return request.onCompleted === 'replay' || record.executionId === request.executionId ? 'expired' : granted(attempt, 'completed')
     case 'failed':
       return request.onFailed === 'replay' && record.head !== undefined ? 'failed' : granted(attempt, 'failed')
     case 'unknown':
@@ -142,14 +153,17 @@ function decideOn(record: KeptRecord | undefined, fingerprint: string, request: 
 }
 
 function followed(status: RecordStatus): Granted['after'] {
-  return isInFlight(status) ? 'none' : status
+  return isInFlight(status) ? 'none' : status === 'expired' ? 'completed' : status
 }
 
 /** G13: the record with somebody who waits, from now on or still. */
 export function wait(record: KeptRecord | undefined, request: AcquireRequest, until: number, now: number): KeptRecord {
   const { executionId } = request
   const waiter = { executionId, until }
-  if (record !== undefined && record.status !== 'pending') return { ...record, waiter, expiresAt: Math.max(record.expiresAt, until) }
+  if (record !== undefined && record.status !== 'pending') {
+    // One that is over does not come back to life.
+    return { ...record, waiter, expiresAt: record.expiresAt > now ? Math.max(record.expiresAt, until) : record.expiresAt }
+  }
   const fresh = grant(undefined, request, { kind: 'acquired', fingerprint: '', attempt: 0, after: 'none' }, record?.createdAt ?? now)
   return { ...fresh, status: 'pending', duplicates: record?.duplicates ?? 0, leaseUntil: 0, expiresAt: until, waiter }
 }
@@ -187,6 +201,7 @@ export function grant(record: KeptRecord | undefined, request: AcquireRequest, g
     log: undefined,
     cancelled: false,
     waiter: undefined,
+    tombstoneUntil: 0,
   }
 }
 
@@ -203,7 +218,7 @@ export function renew<R extends KeptRecord>(record: R | undefined, request: Rene
 
 /** `ok` and `stale` change nothing; a record is what to write. */
 export function settle<R extends KeptRecord>(record: R | undefined, request: SettleRequest, now: number): R | SettleResult {
-  if (record === undefined || record.executionId !== request.executionId) return 'stale'
+  if (record === undefined || record.executionId !== request.executionId || record.expiresAt <= now) return 'stale'
   if (record.status === request.to) return 'ok'
   // A lapsed lease is no bar: nobody else was granted, so the late answer is the answer.
   if (record.status === 'completed' || record.status === 'failed' || record.status === 'pending') return 'stale'
@@ -212,7 +227,8 @@ export function settle<R extends KeptRecord>(record: R | undefined, request: Set
   const waiter = request.to === 'completed' || isWaiting(record, request) ? undefined : record.waiter
   const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs, waiter?.until ?? 0)
   const head = settledHead(record, request)
-  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head, log: undefined, waiter }
+  const tombstoneUntil = request.to === 'completed' && request.tombstoneMs !== undefined ? expiresAt + request.tombstoneMs : 0
+  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head, log: undefined, waiter, tombstoneUntil }
 }
 
 /** A log that lost a piece is no body. */
@@ -271,6 +287,8 @@ export function checkSettle(request: SettleRequest): void {
 export function viewOf(fingerprint: string, record: KeptRecord, now: number): RecordView {
   const status = statusAt(record, now)
   const waiter = status === 'pending' ? record.waiter : undefined
+  const over = status === 'expired'
+  const end = over ? record.tombstoneUntil : record.expiresAt
   return {
     fingerprint,
     rule: record.rule,
@@ -282,10 +300,10 @@ export function viewOf(fingerprint: string, record: KeptRecord, now: number): Re
     createdAt: record.createdAt,
     startedAt: record.startedAt,
     updatedAt: record.updatedAt,
-    expiresAt: record.expiresAt === Infinity ? undefined : record.expiresAt,
+    expiresAt: end === Infinity ? undefined : end,
     readAt: now,
     leaseLeft: waiter !== undefined ? waiter.until - now : status === 'processing' ? record.leaseUntil - now : 0,
-    response: waiter === undefined ? record.head : undefined,
+    response: waiter !== undefined ? undefined : over && record.head !== undefined ? { ...record.head, bodyStored: false } : record.head,
   }
 }
 
@@ -306,6 +324,7 @@ export function refusalClaim(refusal: Refusal, { view, digestFields, body }: Ref
       return { kind: refusal, record: view, response: { head: view.response, body } }
     case 'in_flight':
     case 'unknown':
+    case 'expired':
       return { kind: refusal, record: view }
   }
 }

@@ -43,6 +43,9 @@ const part = (value: string): string =>
 const ask = (path: string, more = ''): string =>
   `upstream: http://a\nrules:\n  - name: one\n    match: { path: /t/:taskId }\n    fingerprint: { id: body.id }\n    onUnknown:\n      ask:\n        path: ${path}\n        executed: [200]\n${more}`
 
+// Tombstones
+check('a tombstone without a unit', rule('tombstone: ¦7'), { says: /expected a duration/ })
+
 // Exclusive groups
 check('a group by nothing', rule('exclusive: { by: ¦[] }'), { says: /at least|>=1|empty|small/i })
 check('a group by a parameter that match.path has not', rule('exclusive: { by: [¦path.task] }'), { says: /no parameter "task"/ })

@@ -95,6 +95,21 @@ t.test(
   },
 )
 
+t.test('a tombstone is a key of its own: the record goes with its body', async (t) => {
+  await bare.flushall()
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const request = acquireOf(newFingerprint(), { tombstone: true, ttlMs: 1 })
+  await store.acquire(request)
+  const response = responseOf(Buffer.alloc(100_000))
+  await store.settle(settleOf(request, 'completed', { response, keepAtLeastMs: 50, tombstoneMs: 60_000 }))
+  await until('its result is over', async () => (await store.acquire({ ...request, executionId: 'e' })).kind === 'expired')
+  const key = `oncegate:{${request.fingerprint.slice(0, 8)}}${request.fingerprint.slice(8)}:tombstone`
+  t.same(await bare.keys('*'), [key])
+  t.ok((await bare.strlen(key)) < 1000)
+  t.ok((await bare.pttl(key)) > 50_000)
+})
+
 t.test('every key of an exclusive group has an expiry, and all of them share one hash tag', async (t) => {
   await bare.flushall()
   const store = await open(server.port)

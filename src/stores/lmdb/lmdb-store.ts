@@ -28,6 +28,7 @@ import {
   living,
   readLog,
   refusalClaim,
+  remembered,
   renew,
   settle,
   viewOf,
@@ -130,7 +131,7 @@ export class LmdbStore implements Store {
   async read(fingerprint: string): Promise<RecordView | undefined> {
     return this.#reading('read', () => {
       const now = Date.now()
-      const record = this.#living(fingerprint, now)
+      const record = remembered(this.#environment.records.get(fingerprint), now)
       return record && this.#view(fingerprint, record, now)
     })
   }
@@ -191,7 +192,7 @@ export class LmdbStore implements Store {
   #settle(request: SettleRequest): SettleResult {
     const { fingerprint } = request
     const now = Date.now()
-    const record = this.#living(fingerprint, now)
+    const record = remembered(this.#environment.records.get(fingerprint), now)
     const without = withdraw(record, request)
     if (without !== undefined) return this.#withdraw(request, without, now)
     const settled = settle(record, request, now)

@@ -38,7 +38,8 @@ export type RecordList = [
   log: [status: OpenLog['head']['status'], headers: OpenLog['head']['headers'], bytes: number, overflow: boolean] | null,
   cancelled: LmdbRecord['cancelled'],
   /** Only where somebody waits. */
-  waiter?: [executionId: string, until: number],
+  waiter?: [executionId: string, until: number] | null,
+  tombstoneUntil?: number,
 ]
 
 export class RecordTable {
@@ -88,12 +89,15 @@ function toList(record: LmdbRecord): RecordList {
     head === undefined ? null : [head.status, head.headers, head.bodyHash, head.bodyBytes, head.bodyStored],
     log === undefined ? null : [log.head.status, log.head.headers, log.bytes, log.overflow],
     record.cancelled,
-    ...waiterOf(record),
+    ...seldom(record),
   ]
 }
 
-function waiterOf({ waiter }: LmdbRecord): [] | [[string, number]] {
-  return waiter === undefined ? [] : [[waiter.executionId, waiter.until]]
+/** What most records do not have. */
+function seldom({ waiter, tombstoneUntil }: LmdbRecord): [] | [[string, number] | null, number] {
+  return waiter === undefined && tombstoneUntil === 0
+    ? []
+    : [waiter === undefined ? null : [waiter.executionId, waiter.until], tombstoneUntil]
 }
 
 function fromList(list: RecordList): LmdbRecord {
@@ -119,6 +123,7 @@ function fromList(list: RecordList): LmdbRecord {
     head: head === null ? undefined : { status: head[0], headers: head[1], bodyHash: head[2], bodyBytes: head[3], bodyStored: head[4] },
     log: log === null ? undefined : { head: { status: log[0], headers: log[1] }, bytes: log[2], overflow: log[3] },
     cancelled: list[17],
-    waiter: waiter && { executionId: waiter[0], until: waiter[1] },
+    waiter: waiter ? { executionId: waiter[0], until: waiter[1] } : undefined,
+    tombstoneUntil: list[19] ?? 0,
   }
 }

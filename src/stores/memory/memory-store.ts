@@ -27,6 +27,7 @@ import {
   living,
   readLog,
   refusalClaim,
+  remembered,
   renew,
   settle,
   viewOf,
@@ -103,7 +104,7 @@ export class MemoryStore implements Store {
     checkSettle(request)
     this.#open('settle')
     const now = this.#now()
-    const entry = this.#living(request.fingerprint, now)
+    const entry = this.#remembered(request.fingerprint, now)
     const without = withdraw(entry?.record, request)
     if (entry !== undefined && without !== undefined) return this.#withdraw(request, entry, without)
     const record = settle(entry?.record, request, now)
@@ -139,7 +140,7 @@ export class MemoryStore implements Store {
   async read(fingerprint: string): Promise<RecordView | undefined> {
     this.#open('read')
     const now = this.#now()
-    const entry = this.#living(fingerprint, now)
+    const entry = this.#remembered(fingerprint, now)
     return entry && viewOf(fingerprint, entry.record, now)
   }
 
@@ -217,10 +218,16 @@ export class MemoryStore implements Store {
     return living(entry?.record, now) && entry
   }
 
+  #remembered(fingerprint: string, now: number): Entry | undefined {
+    const entry = this.#entries.get(fingerprint)
+    return remembered(entry?.record, now) && entry
+  }
+
   #sweep(): void {
     const now = this.#now()
     for (const [fingerprint, { record }] of this.#entries) {
-      if (living(record, now) === undefined) this.#entries.delete(fingerprint)
+      if (remembered(record, now) === undefined) this.#entries.delete(fingerprint)
+      else if (living(record, now) === undefined) this.#entries.set(fingerprint, { record, body: new Bytes() })
     }
     for (const [name, group] of this.#groups) if (isOver(group, now)) this.#groups.delete(name)
   }

@@ -18,7 +18,7 @@ import type {
   TtlMs,
 } from '../store.ts'
 import { INLINE_BYTES, StoreUnavailable } from '../store.ts'
-import { checkSettle, living, readLog, viewOf } from '../transitions.ts'
+import { checkSettle, living, readLog, remembered, viewOf } from '../transitions.ts'
 import type { PostgresAddress } from './address.ts'
 import { readAddress } from './address.ts'
 import { ChangeChannel } from './change-channel.ts'
@@ -99,8 +99,9 @@ export class PostgresStore implements Store {
     const { fingerprint, executionId, to, response, logged = 0, ttlMs, keepAtLeastMs } = request
     const head = response === undefined ? null : writeHead(response.head)
     const body = response?.head.bodyStored === true ? response.body : null
+    const tombstone = request.tombstoneMs === undefined ? null : wholeMs(request.tombstoneMs)
     const kept = [ttl(ttlMs), wholeMs(keepAtLeastMs), head, body, logged, INLINE_BYTES]
-    const values = [fingerprint, executionId, to, ...kept, groupOf(fingerprint) ?? null]
+    const values = [fingerprint, executionId, to, ...kept, groupOf(fingerprint) ?? null, tombstone]
     const [row] = await this.#run<{ word: SettleResult; wakes: string | null }>('settle', STATEMENTS.settle, values)
     if (row !== undefined && row.wakes !== null) this.#changes.changed(row.wakes)
     return this.#told(fingerprint, row)
@@ -120,7 +121,7 @@ export class PostgresStore implements Store {
   async readLog(request: LogRequest): Promise<LogReading> {
     const { fingerprint, executionId, offset, maxBytes } = request
     const [row] = await this.#run<ReadRow>('readLog', STATEMENTS.readLog, [fingerprint, executionId, offset, maxBytes])
-    return readLog(recordOf(row), request, { now: row?.read_at ?? 0, read: () => row?.bytes ?? NO_BYTES })
+    return readLog(row && living(recordOf(row), row.read_at), request, { now: row?.read_at ?? 0, read: () => row?.bytes ?? NO_BYTES })
   }
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
@@ -131,7 +132,7 @@ export class PostgresStore implements Store {
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
     const [row] = await this.#run<ReadRow>('readResponse', STATEMENTS.read, [fingerprint, true])
-    return recordOf(row) && readStored(row!)
+    return row === undefined || living(recordOf(row), row.read_at) === undefined ? undefined : readStored(row)
   }
 
   async watch(fingerprint: string, onChange: () => void): Promise<() => void> {
@@ -171,9 +172,9 @@ export class PostgresStore implements Store {
   }
 }
 
-/** The record where it lives. */
+/** The record where it lives, or still refuses. */
 function recordOf(row: ReadRow | undefined) {
-  return row === undefined || row.fingerprint === null ? undefined : living(readRecord(row), row.read_at)
+  return row === undefined || row.fingerprint === null ? undefined : remembered(readRecord(row), row.read_at)
 }
 
 function closed(verb: string): StoreUnavailable {

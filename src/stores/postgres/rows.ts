@@ -24,6 +24,7 @@ export const COLUMNS = [
   'cancelled',
   'waiter',
   'wait_until',
+  'tombstone_until',
   'head',
   'body_stored',
   'log',
@@ -52,6 +53,7 @@ export interface RecordRow {
   readonly cancelled: boolean
   readonly waiter: string | null
   readonly wait_until: number
+  readonly tombstone_until: number
   readonly head: string | null
   readonly body_stored: boolean
   readonly body: Buffer | null
@@ -91,6 +93,7 @@ export function readRecord(row: RecordRow): KeptRecord {
     log: row.log_head === null ? undefined : { head: readAnswerHead(row.log_head), bytes: row.log_bytes, overflow: row.log_dropped },
     cancelled: row.cancelled,
     waiter: row.waiter === null ? undefined : { executionId: row.waiter, until: row.wait_until },
+    tombstoneUntil: row.tombstone_until,
   }
 }
 

@@ -42,7 +42,7 @@ const renewInGroup = databaseFunction('renew-in-group')
 export const FUNCTIONS: readonly DatabaseFunction[] = [acquire, settle, append, renewInGroup]
 
 /** From the first on; the number of each is the version of the tables that it makes. */
-export const MIGRATIONS: readonly string[] = ['migrations/1', 'migrations/2'].map(sqlFile)
+export const MIGRATIONS: readonly string[] = ['migrations/1', 'migrations/2', 'migrations/3'].map(sqlFile)
 
 const ofRecord = COLUMNS.map((column) => `(a.record).${column}`).join(', ')
 
@@ -52,7 +52,7 @@ export const STATEMENTS = {
     text: `SELECT a.kind, a.read_at, a.held, ${ofRecord}, (a.record).body
       FROM ${acquire.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS a`,
   },
-  settle: { name: settle.name, text: `SELECT word, wakes FROM ${settle.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)` },
+  settle: { name: settle.name, text: `SELECT word, wakes FROM ${settle.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)` },
   append: { name: append.name, text: `SELECT ${append.name}($1, $2, $3, $4, $5, $6) AS word` },
   renew: plain('renew'),
   renewInGroup: { name: renewInGroup.name, text: `SELECT cancelled FROM ${renewInGroup.name}($1, $2, $3, $4, $5)` },

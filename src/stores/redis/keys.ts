@@ -14,6 +14,11 @@ export function groupKeys(fingerprint: string): string[] {
   return group === undefined ? [] : ['holder', 'line', 'places'].map((part) => `${keyOf(group)}:${part}`)
 }
 
+/** What is left of the record when its time is over, where its rule wants it to go on refusing. */
+export function tombstoneKey(fingerprint: string): string {
+  return `${keyOf(fingerprint)}:tombstone`
+}
+
 /** Where the scripts publish. */
 export function changesChannel(fingerprint: string): string {
   return `${keyOf(fingerprint)}${CHANGED}`

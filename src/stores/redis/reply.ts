@@ -39,6 +39,7 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
     case 'completed':
     case 'failed':
     case 'unknown':
+    case 'expired':
     case 'key_reused': {
       const { view, digestFields } = readFields(nameAt(request, Number(name)), { clock, fields, asked: request })
       return refusalClaim(kind, { view, digestFields, body: bodyOf(view.response, body) })
@@ -72,7 +73,7 @@ export function readRecord(fingerprint: string, reply: Reply): RecordView {
   return readFields(fingerprint, { clock, fields }).view
 }
 
-const STATUSES: readonly RecordStatus[] = ['pending', 'processing', 'completed', 'failed', 'unknown']
+const STATUSES: readonly RecordStatus[] = ['pending', 'processing', 'completed', 'failed', 'unknown', 'expired']
 const NOBODY: About = { rule: '', owner: '', digestFields: '' }
 /** How a script writes a word that is not there. */
 const ABSENT = '-'

@@ -3,7 +3,8 @@
 -- Parameters  _names: the fingerprint, then further names that the fact may be kept under   _ttl_ms: null keeps for ever
 --             _group, _when_busy: 'refuse' | 'wait', _place_ms: of a fact that excludes others, else null
 --             _on_failed: 'retry' | 'replay'   _on_unknown: 'refuse' | 'retry'   _on_completed: 'replay' | 'execute'
--- Returns     kind: 'acquired' | 'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused' | 'busy' | 'pending';
+-- Returns     kind: 'acquired' | 'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused' | 'expired' |
+--             'busy' | 'pending';
 --             read_at: the clock; held: for how long another fact has held the group; record: the one it was decided on, its body only where it is to be replayed
 --
 -- Closes the race between looking and taking: the primary key lets one of several first ones in, and whoever finds a record
@@ -72,8 +73,9 @@ BEGIN
     FOREACH _name IN ARRAY _names LOOP
       SELECT * INTO _one FROM oncegate_record AS r WHERE r.fingerprint = _name FOR UPDATE;
       read_at := oncegate_now();
-      CONTINUE WHEN _one.fingerprint IS NULL OR _one.expires_at <= read_at;
-      _state := CASE WHEN _one.status = 'processing' AND _one.lease_until <= read_at THEN 'unknown' ELSE _one.status END;
+      CONTINUE WHEN _one.fingerprint IS NULL
+        OR (_one.expires_at <= read_at AND _one.tombstone_until <= read_at AND (_one.waiter IS NULL OR _one.wait_until <= read_at));
+      _state := CASE WHEN _one.expires_at <= read_at THEN 'expired' WHEN _one.status = 'processing' AND _one.lease_until <= read_at THEN 'unknown' ELSE _one.status END;
       IF _one.status = 'processing' AND _one.execution = _execution THEN
         record := _one;
         kind := NULL;
@@ -88,10 +90,12 @@ BEGIN
       END IF;
       _word := CASE
         WHEN _one.digest <> _digest THEN 'key_reused'
+        WHEN _one.execution = _execution AND _state = 'expired' THEN 'expired'
         -- A late copy: its execution has ended, and nobody waits for another claim.
         WHEN _one.execution = _execution THEN CASE WHEN _one.status = 'completed' THEN 'completed' ELSE 'unknown' END
         WHEN _one.wait_until > read_at AND _one.waiter IS NOT NULL THEN 'in_flight'
         WHEN _state = 'processing' THEN 'in_flight'
+        WHEN _state = 'expired' AND _on_completed = 'replay' THEN 'expired'
         WHEN _state = 'completed' AND _on_completed = 'replay' THEN 'completed'
         WHEN _state = 'failed' AND _on_failed = 'replay' AND _one.head IS NOT NULL THEN 'failed'
         WHEN _state = 'unknown' AND _on_unknown = 'refuse' THEN 'unknown'
@@ -99,7 +103,7 @@ BEGIN
       IF _follows IS NULL OR (kind IS NULL AND _word IS NOT NULL) THEN
         record := _one;
         kind := _word;
-        _follows := _state;
+        _follows := CASE _state WHEN 'expired' THEN 'completed' ELSE _state END;
       END IF;
     END LOOP;
 
@@ -136,7 +140,9 @@ BEGIN
       ON CONFLICT (execution) DO UPDATE SET until = excluded.until;
       UPDATE oncegate_record AS r SET
         waiter = _execution, wait_until = _expires,
-        expires_at = CASE WHEN r.status = 'pending' THEN _expires WHEN r.expires_at IS NULL THEN NULL ELSE greatest(r.expires_at, _expires) END,
+        -- One that is over does not come back to life.
+        expires_at = CASE WHEN r.status = 'pending' THEN _expires WHEN r.expires_at > read_at THEN greatest(r.expires_at, _expires)
+          ELSE r.expires_at END,
         sweep_at = CASE WHEN r.sweep_at <= _expires + 600000 THEN r.sweep_at ELSE greatest(r.expires_at, _expires) END
       WHERE r.fingerprint = record.fingerprint
       RETURNING r.* INTO record;
@@ -182,7 +188,8 @@ BEGIN
         expires_at = _expires,
         sweep_at = CASE WHEN r.sweep_at <= _expires + 600000 THEN r.sweep_at ELSE _expires END,
         cancelled = false, head = NULL, body_stored = false, body = NULL,
-        log = NULL, log_head = NULL, log_bytes = 0, log_dropped = false, waiter = NULL, wait_until = 0
+        log = NULL, log_head = NULL, log_bytes = 0, log_dropped = false, waiter = NULL, wait_until = 0,
+        tombstone_until = 0
       WHERE r.fingerprint = record.fingerprint;
       IF _group IS NOT NULL THEN
         INSERT INTO oncegate_group AS g VALUES (_group, _execution, read_at, read_at + _lease_ms)
@@ -195,7 +202,8 @@ BEGIN
 
     -- Nothing lives. What has expired and was not swept yet makes room.
     WITH gone AS (
-      DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] AND r.expires_at <= oncegate_now() RETURNING r.log
+      DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] AND r.expires_at <= oncegate_now()
+        AND r.tombstone_until <= oncegate_now() RETURNING r.log
     )
     INSERT INTO oncegate_dropped_log SELECT gone.log FROM gone WHERE gone.log IS NOT NULL;
     _inserts := true;

@@ -3,6 +3,7 @@
 -- Parameters  _to: 'completed' | 'failed' | 'unknown'   _ttl_ms: null keeps for ever
 --             _head: of the answer, null where there is none   _body: its bytes, or what comes after the log; null: not kept
 --             _logged: how many bytes are in the log   _inline_bytes: bodies over this are kept as pieces
+--             _tombstone_ms: for how long after its end a completed record still refuses, or null
 --             _group: of a fact that excludes others, else null
 -- Returns     one row (word, wakes): 'ok' | 'stale', and the fingerprint whose turn it is now in the group, or null
 --
@@ -12,7 +13,7 @@
 -- An execution that waits for its group gives up its place.
 CREATE FUNCTION oncegate_settle(
   _fingerprint text, _execution text, _to text, _ttl_ms bigint, _keep_ms bigint, _head text, _body bytea, _logged bigint,
-  _inline_bytes integer, _group text, OUT word text, OUT wakes text
+  _inline_bytes integer, _group text, _tombstone_ms bigint, OUT word text, OUT wakes text
 ) LANGUAGE plpgsql AS $$
 DECLARE
   _record oncegate_record;
@@ -27,7 +28,7 @@ BEGIN
   END IF;
   SELECT * INTO _record FROM oncegate_record WHERE fingerprint = _fingerprint FOR UPDATE;
   _now := oncegate_now();
-  IF _record.fingerprint IS NULL OR _record.expires_at <= _now THEN RETURN; END IF;
+  IF _record.fingerprint IS NULL THEN RETURN; END IF;
 
   -- One that was granted, lost its group and has never begun has an end of its own.
   IF _record.waiter = _execution AND _to = 'failed' AND NOT (_record.status = 'processing' AND _record.execution = _execution) THEN
@@ -44,7 +45,7 @@ BEGIN
     RETURN;
   END IF;
 
-  IF _record.execution <> _execution THEN RETURN; END IF;
+  IF _record.execution <> _execution OR _record.expires_at <= _now THEN RETURN; END IF;
   IF _record.status = _to THEN word := 'ok'; RETURN; END IF;
   IF _record.status IN ('completed', 'failed', 'pending') THEN RETURN; END IF;
   IF _record.waiter IS NOT NULL AND (_to = 'completed' OR _record.waiter = _execution) THEN
@@ -78,7 +79,8 @@ BEGIN
     status = _to, updated_at = _now, lease_until = 0, expires_at = _expires,
     sweep_at = CASE WHEN sweep_at <= _expires + 600000 THEN sweep_at ELSE _expires END,
     head = _head, body_stored = _kept, body = CASE WHEN _kept THEN _body END,
-    log = _log, log_head = NULL, log_bytes = 0, log_dropped = false, waiter = _record.waiter, wait_until = _record.wait_until
+    log = _log, log_head = NULL, log_bytes = 0, log_dropped = false, waiter = _record.waiter, wait_until = _record.wait_until,
+    tombstone_until = CASE WHEN _to = 'completed' THEN coalesce(_expires + _tombstone_ms, 0) ELSE 0 END
   WHERE fingerprint = _fingerprint;
   word := 'ok';
   IF _group IS NOT NULL THEN

@@ -4,25 +4,25 @@
 --       4, 5, 6 … the same of each further name that the fact may be kept under, in the same hash tag
 --       last, where facts exclude each other: who holds their group (string)   the line before it (zset: by arrival)
 --       its places (zset: until when each is kept)
+--       behind all, where there may be such: the tombstone of each name (string)
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
---       8 onCompleted: 'replay' | 'execute'   and of such facts: 9 whenBusy: 'refuse' | 'wait'  10 how long a place is kept, in ms
+--       8 onCompleted: 'replay' | 'execute'   and of such facts: 9 whenBusy: 'refuse' | 'wait', or ''  10 how long a place is
+--       kept, in ms  11 'tombstone' where there may be one
 -- Returns  'acquired <name> <attempt> <after>' | 'busy <ms that the group has been held>'
 --          {'pending <name> <ms held>', '<now> <ms that the place is kept>', {fields}}
---          {'<in_flight | completed | failed | unknown | key_reused> <name>', '<now> <lease left in ms>', {fields}, body or nil}
+--          {'<in_flight | completed | failed | unknown | expired | key_reused> <name>', '<now> <lease left in ms>', {fields}, body or nil}
 --          No body: there is none, or it is large and in the log.
 --          name: which of the names it was decided on, from 1
 --
 -- Closes the race between looking and taking: SET NX with its expiry is the claim, and the look, the claim and the
 -- answer to replay are one step, over all names; so are the look at the group, and taking it or a place in its line. A claim whose record was evicted still refuses everybody else.
 local execution, digest, lease_ms, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
-local when_busy, place_ms = ARGV[9], ARGV[10]
-local names = #KEYS / 3
+local when_busy, place_ms, tombstones = ARGV[9] ~= '' and ARGV[9], ARGV[10], ARGV[11]
+local names = (#KEYS - (when_busy and 3 or 0)) / (tombstones and 4 or 3)
 local group, line, places
-if when_busy then
-  names = names - 1
-  group, line, places = KEYS[#KEYS - 2], KEYS[#KEYS - 1], KEYS[#KEYS]
-end
+if when_busy then group, line, places = KEYS[3 * names + 1], KEYS[3 * names + 2], KEYS[3 * names + 3] end
+local function tombstone(name) return KEYS[#KEYS - names + name] end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -92,7 +92,7 @@ local function keep(key)
 end
 
 -- A place in the line, at its end or still; or nothing at all.
-local function wait(name, fields, ms)
+local function wait(name, fields, ms, attempt)
   if when_busy == 'refuse' then return 'busy ' .. ms end
   local record = keys(name)
   local member, place = execution .. ' ' .. record, digits(now + place_ms)
@@ -102,9 +102,10 @@ local function wait(name, fields, ms)
   keep(places)
   redis.call('HSET', record, 'waiter', execution, 'place', place)
   if not fields then
-    fields = { 'pending', execution, digits(now), place, nil, nil, '0', nil, ARGV[3] }
+    local earlier = digits((attempt or 1) - 1)
+    fields = { 'pending', execution, digits(now), place, nil, nil, earlier, nil, ARGV[3] }
     redis.call('HSET', record, 'status', 'pending', 'execution', execution, 'digest', digest, 'about', ARGV[3],
-      'createdAt', digits(now), 'attempt', '0')
+      'createdAt', digits(now), 'attempt', earlier)
   end
   if fields[4] ~= 'forever' and (fields[1] == 'pending' or tonumber(fields[4]) < tonumber(place)) then
     fields[4] = place
@@ -129,16 +130,22 @@ local function acquired(name, attempt, after)
 end
 
 -- The first of its name, the hot path: no field is written that can be told from its absence.
-local function begin(name)
+local function begin(name, attempt)
   local record, lease = keys(name)
   local busy = when_busy and held()
-  if busy then return wait(name, nil, busy) end
+  if busy then return wait(name, nil, busy, attempt) end
   if not claim(lease) then return refusal('in_flight', name, { false, redis.call('GET', lease) }) end
   if when_busy then take(name) end
   local at = expires()
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'digest', digest, 'about', ARGV[3],
     'createdAt', digits(now), 'expiresAt', at)
   if ttl ~= 'forever' then redis.call('PEXPIREAT', record, at) end
+  if attempt then
+    -- A new generation after one of which a tombstone was left.
+    redis.call('HSET', record, 'attempt', attempt, 'after', 'completed')
+    redis.call('DEL', tombstone(name))
+    return acquired(name, attempt, 'completed')
+  end
   return acquired(name, '1', 'none')
 end
 
@@ -170,6 +177,7 @@ local function grant(name, attempt, after, fields)
     redis.call('HINCRBY', record, 'duplicates', 1)
   end
   redis.call('HDEL', record, 'head', 'body', 'logHead', 'logBytes', 'cancelled')
+  if tombstones then redis.call('DEL', tombstone(name)) end
   redis.call('DEL', log)
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'attempt', attempt, 'after', after,
     'startedAt', digits(now), 'updatedAt', digits(now), 'expiresAt', at)
@@ -198,6 +206,18 @@ local function in_line(name, fields, waiter, place)
   return { 'in_flight ' .. name, clock, view }
 end
 
+-- What the tombstone says, where there is one.
+local function buried(name)
+  local words, kept_digest, about, head = (redis.call('GET', tombstone(name)) or ''):match('^(.-)\n(.-)\n(.-)\n(.*)$')
+  if not words then return nil end
+  local word = kept_digest ~= digest and 'key_reused' or 'expired'
+  if word == 'expired' and ARGV[8] == 'execute' then
+    local attempt = words:match('^%S+ %S+ %S+ %S+ %S+ %S+ (%S+)')
+    return { act = function() return begin(name, digits((tonumber(attempt) or 1) + 1)) end }
+  end
+  return { refuses = true, act = function() return { word .. ' ' .. name, digits(now) .. ' -1', { words, about, head } } end }
+end
+
 -- Nil where nothing lives under the name; else whether it refuses, whether it is this execution's own, and the act itself.
 local function look(name)
   local record, lease = keys(name)
@@ -205,7 +225,7 @@ local function look(name)
     'duplicates', 'about', 'head', 'digest', 'after', 'logBytes')
   if not fields[1] then
     local holder = names > 1 and redis.call('GET', lease)
-    if not holder then return nil end
+    if not holder then return tombstones and buried(name) end
     return { refuses = holder ~= execution, own = holder == execution, act = function() return begin(name) end }
   end
   local attempt = fields[7] or '1'

@@ -1,6 +1,7 @@
 -- read: the record, its lease and the clock, without side effect.
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: a large body)
+--       4 its tombstone (string: words, digest, about and head, a line each)
 -- ARGV  1 'body' where the body is wanted, too
 -- Returns  nil | {'<now> <lease left in ms>', {fields}, body or nil}
 --
@@ -19,7 +20,12 @@ local fields = redis.call('HMGET', KEYS[1], 'status', 'execution', 'createdAt', 
 local log_bytes = fields[11]
 if not fields[1] then
   local holder = redis.call('GET', KEYS[2])
-  if not holder then return false end
+  if not holder then
+    local words, _, about, head = (redis.call('GET', KEYS[4]) or ''):match('^(.-)\n(.-)\n(.-)\n(.*)$')
+    if not words or ARGV[1] == 'body' then return false end
+    local time = redis.call('TIME')
+    return { string.format('%.0f -1', time[1] * 1000 + math.floor(time[2] / 1000)), { words, about, head } }
+  end
   fields = { false, holder }
 end
 -- A log that was evicted is no body.

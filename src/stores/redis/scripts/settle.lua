@@ -2,9 +2,11 @@
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: the body so far)
 --       where it has a group: 4 who holds that (string)   5 the line before it (zset)   6 its places (zset: until when each is kept)
+--       last, with ARGV 9: its tombstone (string: the words of the record, its digest, about and head, a line each)
 -- ARGV  1 execution  2 to: 'completed' | 'failed' | 'unknown'  3 ttl in ms, or 'forever'  4 keep at least, in ms
 --       5 head of the response, or '' when there is none   6 its body, or what comes after the log
 --       7 how many bytes are in the log; absent: 0   8 'log' where the body is large and stays there
+--       9 for how long after its end a completed record still refuses, in ms
 -- Returns  'ok' | 'stale'
 --
 -- Closes the race between comparing and writing: an execution that lost its turn cannot overwrite a later one, nor free
@@ -19,7 +21,8 @@ local status, open = fields[1], fields[4]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local group, line, places = KEYS[4], KEYS[5], KEYS[6]
+local group, line, places
+if #KEYS >= 6 then group, line, places = KEYS[4], KEYS[5], KEYS[6] end
 local waiter, place
 if group then
   local found = redis.call('HMGET', record, 'waiter', 'place')
@@ -96,6 +99,13 @@ else
   write()
 end
 expire(record)
+if ARGV[9] and to == 'completed' and ttl ~= 'forever' then
+  local kept = redis.call('HMGET', record, 'digest', 'about', 'createdAt', 'startedAt', 'attempt', 'duplicates')
+  local till = string.format('%.0f', expires + ARGV[9])
+  local words = { 'expired', execution, kept[3], till, kept[4] or '-', updated, kept[5] or '1', kept[6] or '0' }
+  local lines = { table.concat(words, ' '), kept[1], kept[2], (head:gsub('true%]$', 'false]')) }
+  redis.call('SET', KEYS[#KEYS], table.concat(lines, '\n'), 'PX', string.format('%.0f', till - now))
+end
 -- The record's execution is the only one that can hold its lease.
 redis.call('DEL', lease)
 if waiter and (to == 'completed' or waiter == execution) then leave() end
