@@ -39,6 +39,7 @@ export interface RuleConfig {
   readonly onUnknown: 'refuse' | 'retry' | { readonly ask: AskConfig }
   readonly breaker?: BreakerConfig
   readonly maxInFlightPerOwner?: number
+  readonly exclusive?: ExclusiveConfig
   readonly onMissing: 'refuse' | 'pass' | 'skip'
   readonly onStoreError: 'refuse' | 'pass'
   readonly onDisconnect: 'continue' | 'abort'
@@ -52,6 +53,8 @@ export interface RuleConfig {
   readonly heartbeat?: number
   /** Infinity: for ever. */
   readonly ttl: number
+  /** Undefined: none. */
+  readonly tombstone?: number
   readonly lease: number
   readonly timeout: number
   readonly maxBody: number
@@ -62,6 +65,13 @@ export interface RuleConfig {
 
 export type AskConfig = Readonly<AskSetting>
 export type BreakerConfig = Readonly<BreakerSetting>
+
+export interface ExclusiveConfig {
+  readonly by: readonly string[]
+  /** What facts of several rules have in common; undefined: the group is the rule's own. */
+  readonly group?: string | undefined
+  readonly whenBusy: 'refuse' | 'wait'
+}
 
 /** Exactly one of `jwks`, `publicKeyFile` and `secret` is there. */
 export interface JwtConfig {

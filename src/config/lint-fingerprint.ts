@@ -31,13 +31,15 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
     readPart('where', text, [...rule.placeOf('match'), 'where', text]),
   )
   const asked = askedFor(rule)
+  const by = asTexts(asMapping(rule.settings['exclusive'])['by'])
+  const exclusive = by.map((text, n) => readPart('exclusive', text, [...rule.placeOf('exclusive'), 'by', n]))
   return {
     mistakes: [
       ...lintNames(parts),
       ...lintVariety(rule, parts),
       ...lintKey(parts),
       ...lintWindows(parts),
-      ...[...parts, owner, ...digest, ...where, evidence, ...asked].flatMap((part) => [
+      ...[...parts, owner, ...digest, ...where, evidence, ...asked, ...exclusive].flatMap((part) => [
         ...lintParams(rule, part),
         ...(verifiesTokens ? [] : lintClaims(part)),
       ]),

@@ -142,6 +142,8 @@ function warnOfTimes({ settings, placeOf }: RuleView): Finding[] {
   }
   if (lease !== undefined && lease < 1000)
     warn(placeOf('lease'), 'a lease under 1s is lost by a short pause of the gateway', 'take some seconds')
+  if (settings['ttl'] === 'forever' && settings['tombstone'] !== undefined)
+    warn(placeOf('tombstone'), 'the tombstone has no effect: with ttl forever a result never ends', 'leave one of the two out')
   const heartbeat = durationOf(settings['heartbeat'])
   if (heartbeat !== undefined && timeout !== undefined && heartbeat >= timeout)
     warn(placeOf('heartbeat'), 'the heartbeat is not shorter than timeout: there would never be one', 'something like 15s')

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ERROR_DIALECTS } from '../model/problems.ts'
 import * as value from './schema-values.ts'
+import { exclusive } from './exclusive-schema.ts'
 import { statusPattern } from './status-schema.ts'
 import { step } from './step-schema.ts'
 import { breaker, onUnknown } from './unknown-schema.ts'
@@ -161,6 +162,7 @@ const ruleSettings = {
     .min(1)
     .optional()
     .describe('Most executions in flight at once for one owner, counted in each process; more get 429. Default: no limit'),
+  exclusive: exclusive.optional(),
   onMissing: z
     .enum(['refuse', 'pass', 'skip'])
     .optional()
@@ -193,6 +195,9 @@ const ruleSettings = {
     .union([z.literal('forever').transform(() => Number.POSITIVE_INFINITY), value.age('A duration')])
     .optional()
     .describe('How long a result is kept, from the first request on; a duration or forever. Default: 24h'),
+  tombstone: value
+    .age('For how long after its ttl a completed request is still refused (410), without its result being kept. Default: not at all')
+    .optional(),
   lease: value.duration('How soon a dead gateway is noticed. Default: 30s').optional(),
   timeout: value.duration('How long an execution may take. Default: 10m').optional(),
   maxBody: value.size('Largest request body. Default: 1MiB').optional(),

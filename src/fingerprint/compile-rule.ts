@@ -2,6 +2,7 @@
 import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
+import { compileExclusive, type CompiledExclusive } from './exclusive.ts'
 import { compileInquiryPath, type CompiledInquiryPath } from './inquiry-path.ts'
 import { KEY_PART, compileParts, type CompiledPart } from './parts.ts'
 import { compileSelector, readsBody, readsClaims, type CompiledSelector } from './select.ts'
@@ -22,6 +23,8 @@ export interface Rule {
   readonly owner: 'none' | readonly CompiledSelector[]
   /** Sorted by name. */
   readonly parts: readonly CompiledPart[]
+  /** Undefined: its facts exclude none. */
+  readonly exclusive: CompiledExclusive | undefined
   /** True where the client's key is all that tells two requests apart: without it there is no fact to guard. */
   readonly restsOnKey: boolean
   /** Where the upstream is asked what became of an execution; undefined where it is not. */
@@ -38,12 +41,14 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   const digest = compileDigest(config.digest ?? (hasKey ? ['query', 'body'] : []), config.digestIgnore)
   const retryEvidence = config.retryEvidence === undefined ? undefined : compileSelector(config.retryEvidence)
   const inquiryPath = typeof config.onUnknown === 'object' ? compileInquiryPath(config.onUnknown.ask.path) : undefined
+  const exclusive = config.exclusive && compileExclusive(config.exclusive, config.name)
   const selectors = [
     ...(retryEvidence === undefined ? [] : [retryEvidence]),
     ...parts.flatMap((part) => part.selectors),
     ...(owner === 'none' ? [] : owner),
     ...(digest?.selectors ?? []),
     ...(inquiryPath?.selectors ?? []),
+    ...(exclusive?.by ?? []),
   ]
   return {
     config,
@@ -54,6 +59,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
     outcome: outcomeTable(config.outcome),
     owner,
     parts,
+    exclusive,
     inquiryPath,
     restsOnKey: hasKey && parts.every(({ name, selectors: from }) => name === KEY_PART || from.length === 0),
     digest,

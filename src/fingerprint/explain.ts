@@ -1,4 +1,5 @@
 // How one request is identified, told by the very functions that identify it. Pure.
+import { groupOf } from '../model/group.ts'
 import { problem, problemStatus, type Problem } from '../model/problems.ts'
 import type { Rule } from './compile-rule.ts'
 import { fieldNames } from './digest-fields.ts'
@@ -48,6 +49,8 @@ export interface Explanation {
   readonly fingerprint: string | null
   /** Further names that the same fact may be kept under, for the sake of a window. */
   readonly aliases: readonly string[]
+  /** Of the facts of one group one is executed at a time; null: it excludes none. */
+  readonly group: string | null
   readonly digest: string | null
   /** The fields that a mismatch could name. */
   readonly digestFields: readonly string[]
@@ -71,7 +74,16 @@ export function explain(rules: readonly Rule[], request: RequestParts, keys: Fin
   return { ...base, parts: watcher.read(), owner: watcher.seenOwner, ...result(identified, watcher) }
 }
 
-const NOTHING = { parts: [], owner: null, fingerprint: null, aliases: [], digest: null, digestFields: [], firstTry: false } as const
+const NOTHING = {
+  parts: [],
+  owner: null,
+  fingerprint: null,
+  aliases: [],
+  group: null,
+  digest: null,
+  digestFields: [],
+  firstTry: false,
+} as const
 
 function choose(route: RouteMatch, request: RequestParts, badToken: Problem | undefined): Chosen {
   if (route.kind === 'matched' || route.kind === 'unmatched') return route
@@ -96,6 +108,7 @@ function result(identified: Identified, { seenOwner }: Watcher): Partial<Explana
     owner: seenOwner && { ...seenOwner, ...(owner !== '' && { tag: owner }) },
     fingerprint,
     aliases,
+    group: groupOf(fingerprint) ?? null,
     digest: digest === '' ? null : digest,
     digestFields: fieldNames(digestFields),
     firstTry,

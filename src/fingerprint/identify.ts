@@ -4,6 +4,7 @@ import type { Problem } from '../model/problems.ts'
 import { encodeNamed, encodeString } from './canonical.ts'
 import type { Rule } from './compile-rule.ts'
 import { computeDigest } from './digest.ts'
+import { readGroup } from './exclusive.ts'
 import { issue, issueAmong, type FingerprintKeys } from './keys.ts'
 import { encodeOwner, readOwner, tagOf, type Owner } from './owner.ts'
 import { KEY_PART, missing, readPart } from './parts.ts'
@@ -53,7 +54,10 @@ function derive(
   watch?.owner(owner.kind, owner.kind === 'known' ? owner.source : undefined)
   const tag = tagOf(owner, read.clientKey, keys)
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
-  const { fingerprint, aliases, recordKey } = issueNames((parts) => encodeFact(rule, context.request, match, owner, parts), read, keys)
+  const group = rule.exclusive && readGroup(rule.exclusive, context, encodeOwner(owner), { keys, onMissing: rule.config.onMissing })
+  if (rule.exclusive !== undefined && group === undefined) return { kind: 'unguarded', reason: 'part-missing' }
+  const encodeWith = (parts: Parts): string => encodeFact(rule, context.request, match, owner, parts)
+  const { fingerprint, aliases, recordKey } = issueNames(encodeWith, read, { keys, group })
   const { digest, digestFields } = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
   return {
     kind: 'guarded',
@@ -73,9 +77,13 @@ function derive(
 type Parts = readonly (readonly [name: string, canonical: string])[]
 
 /** The name of the fact, and where a part has a window, its names in the halves beside: all in one home, for they are looked at together. */
-function issueNames(encodeWith: (parts: Parts) => string, { parts, neighbours }: ReadParts, keys: FingerprintKeys) {
-  if (neighbours === undefined) return { ...issue(encodeWith(parts), keys), aliases: undefined }
-  const common = issue(encodeWith(parts.filter(([name]) => !neighbours.has(name))), keys)
+function issueNames(
+  encodeWith: (parts: Parts) => string,
+  { parts, neighbours }: ReadParts,
+  { keys, group }: { keys: FingerprintKeys; group: string | undefined },
+) {
+  if (neighbours === undefined) return { ...issue(encodeWith(parts), keys, group), aliases: undefined }
+  const common = issue(encodeWith(parts.filter(([name]) => !neighbours.has(name))), keys, group)
   const nameWith = (all: Parts): string => issueAmong(encodeWith(all), common, keys)
   // Field hashes are compared across all the names, so they hang on what the names have in common.
   return { fingerprint: nameWith(parts), aliases: besides(parts, neighbours).map(nameWith), recordKey: common.recordKey }

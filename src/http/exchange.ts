@@ -116,10 +116,10 @@ export class Exchange {
   }
 
   /** RFC 9110 15.3.3: it is being done; the status page tells what comes of it. */
-  sendAccepted(fingerprint: string): number {
+  sendAccepted(fingerprint: string, status: 'pending' | 'processing'): number {
     const url = `${this.#options.statusPath}/${fingerprint}`
     const headers = ['Location', url, 'Preference-Applied', 'respond-async', 'Idempotency-Fingerprint', fingerprint]
-    this.sendJson(202, { fingerprint, status: 'processing', status_url: url }, headers)
+    this.sendJson(202, { fingerprint, status, status_url: url }, headers)
     return 202
   }
 }

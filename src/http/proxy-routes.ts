@@ -266,7 +266,7 @@ function answer(
     case 'follow':
       return follow(proxy, exchange, match, { followed: made, body: decided.body })
     case 'accepted':
-      return { outcome: 'accepted', status: exchange.sendAccepted(made.fingerprint) }
+      return { outcome: 'accepted', status: exchange.sendAccepted(made.fingerprint, made.status) }
     case 'streamed':
       return { outcome: made.whole ? 'executed' : 'broken', status: made.status }
     case 'unguarded':

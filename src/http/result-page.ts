@@ -1,11 +1,11 @@
 // GET /status/<fingerprint>/result: the stored answer to its owner, or the one that is being made.
 import { problem } from '../model/problems.ts'
-import type { RecordView } from '../model/record.ts'
+import { isInFlight, type RecordView } from '../model/record.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import type { Answer } from '../idempotency/answer.ts'
 import { waitForHead } from '../idempotency/attach.ts'
 import { timeLeft } from '../idempotency/gate.ts'
-import { storeUnavailable } from '../idempotency/refuse.ts'
+import { expired, storeUnavailable } from '../idempotency/refuse.ts'
 import { followed, joinedHeaders, replay, type Resume } from '../idempotency/replay.ts'
 import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
@@ -40,7 +40,8 @@ async function send(route: StatusRoute, exchange: Exchange, asked: Asked): Promi
   const record = await store.read(fingerprint)
   // "Not yours" and "never existed" look alike.
   if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
-  if (record.status === 'processing') return asked.joins ? join(route, exchange, record, asked) : refuseRunning(route, exchange, record)
+  if (isInFlight(record.status)) return asked.joins ? join(route, exchange, record, asked) : refuseRunning(route, exchange, record)
+  if (record.status === 'expired') return exchange.sendProblem(expired(fingerprint))
   const response = await store.readResponse(fingerprint)
   if (response === undefined) return exchange.sendProblem(problem('outcome-unknown', 'There is no stored answer.', { fingerprint }))
   return sendStored(route, exchange, record, await replay(store, response, record, resumeOf(route, exchange, record)))

@@ -4,7 +4,7 @@ import { headerLines, passedOn } from '../model/headers.ts'
 import { problem } from '../model/problems.ts'
 import { wholeSeconds } from '../model/problem-document.ts'
 import { recordDocument } from '../model/record-document.ts'
-import type { RecordView } from '../model/record.ts'
+import { isInFlight, type RecordView } from '../model/record.ts'
 import type { FingerprintKeys } from '../fingerprint/keys.ts'
 import { ownerTag } from '../fingerprint/owner.ts'
 import type { Rule } from '../fingerprint/compile-rule.ts'
@@ -42,7 +42,7 @@ export function statusDocument(route: StatusRoute, record: RecordView): object {
   return {
     ...recordDocument(record),
     result_url: response?.bodyStored === true ? `${route.statusPath}/${record.fingerprint}/result` : undefined,
-    retry_after: record.status === 'processing' && rule !== undefined ? wholeSeconds(timeLeft(route.gate, rule.config, record)) : undefined,
+    retry_after: isInFlight(record.status) && rule !== undefined ? wholeSeconds(timeLeft(route.gate, rule.config, record)) : undefined,
   }
 }
 

@@ -1,5 +1,6 @@
 // The pages under the status path: how a record stands, its result, and its cancelling.
 import { problem } from '../model/problems.ts'
+import { isInFlight } from '../model/record.ts'
 import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import { storeUnavailable } from '../idempotency/refuse.ts'
 import { waitWhileProcessing } from '../idempotency/wait.ts'
@@ -51,7 +52,7 @@ async function sendStatus(route: StatusRoute, exchange: Exchange, fingerprint: s
   if (record === undefined) return exchange.sendProblem(unknownFingerprint())
   if (wantsEvents(exchange)) return streamStatus(route.gate, exchange, record, (each) => statusDocument(route, each))
   const wait = Number(new URLSearchParams(exchange.target.query).get('wait') ?? 0)
-  if (record.status === 'processing' && wait > 0) {
+  if (isInFlight(record.status) && wait > 0) {
     record = await waitWhileProcessing(store, fingerprint, waiterOf(exchange, Math.min(wait * 1000, maxWait(route, record))))
     if (record === undefined) return exchange.sendProblem(unknownFingerprint())
   }
@@ -64,11 +65,11 @@ async function cancel(route: StatusRoute, exchange: Exchange, fingerprint: strin
   const { store, live } = route.gate
   let record = await store.read(fingerprint)
   if (record === undefined || !(await isOwner(route, exchange, record, keys))) return exchange.sendProblem(unknownFingerprint())
-  if (record.status === 'processing') {
+  if (isInFlight(record.status)) {
     if (!live.cancel(record.executionId)) await store.cancel(record)
     record = (await waitWhileProcessing(store, fingerprint, waiterOf(exchange, CANCEL_WAIT_MS))) ?? record
   }
-  const status = record.status === 'processing' ? 202 : 200
+  const status = isInFlight(record.status) ? 202 : 200
   exchange.sendJson(status, statusDocument(route, record), ['Idempotency-Fingerprint', fingerprint])
   return status
 }

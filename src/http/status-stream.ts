@@ -1,7 +1,7 @@
 // The status page as an event stream: one `status` event per transition, until nothing more can happen.
 import type { Gate } from '../idempotency/gate.ts'
-import { waitWhileProcessing } from '../idempotency/wait.ts'
-import type { RecordView } from '../model/record.ts'
+import { waitWhile } from '../idempotency/wait.ts'
+import { isInFlight, type RecordView } from '../model/record.ts'
 import { StoreUnavailable } from '../stores/store.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -47,19 +47,16 @@ export async function streamStatus(
       if (state !== shown) client.write(Buffer.from(`event: status\ndata: ${JSON.stringify(document(record))}\n\n`))
       else client.write(Buffer.from(': hb\n'))
       shown = state
-      if (record.status !== 'processing') break
-      record = await next()
+      if (!isInFlight(record.status)) break
+      record = await next(record)
     }
     if (!over) client.end()
   }
 
-  async function next(): Promise<RecordView | undefined> {
+  async function next({ status, attempt }: RecordView): Promise<RecordView | undefined> {
     try {
-      return await waitWhileProcessing(gate.store, first.fingerprint, {
-        limitMs: HEARTBEAT_MS,
-        gone: () => client.gone || over,
-        onGone: (wake) => client.onGone(wake),
-      })
+      const waiter = { limitMs: HEARTBEAT_MS, gone: () => client.gone || over, onGone: (wake: () => void) => client.onGone(wake) }
+      return await waitWhile(gate.store, first.fingerprint, waiter, (record) => record.status === status && record.attempt === attempt)
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       over = true

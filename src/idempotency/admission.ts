@@ -4,7 +4,7 @@ import type { RecordView } from '../model/record.ts'
 import type { AcquireRequest, Claim } from '../stores/store.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { RuleLimits } from './limits.ts'
-import type { Turn } from './turn.ts'
+import type { Pending, Turn } from './turn.ts'
 
 type OnCompleted = AcquireRequest['onCompleted']
 
@@ -15,7 +15,12 @@ export interface Acquiring {
 }
 
 /** One round trip, as without limits, while nothing is refused. */
-export async function acquireWithin(limits: RuleLimits, gate: Gate, request: GuardedRequest, acquiring: Acquiring): Promise<Turn> {
+export async function acquireWithin(
+  limits: RuleLimits,
+  gate: Gate,
+  request: GuardedRequest,
+  acquiring: Acquiring,
+): Promise<Turn | Pending> {
   const { onCompleted, executionId } = acquiring
   const owner = request.operation.countedFor
   const refusal = limits.refusal(owner)
@@ -63,9 +68,11 @@ function refused({ operation }: GuardedRequest, problem: Extract<Turn, { kind: '
 async function isAnswered({ store }: Gate, { rule, operation }: GuardedRequest, onCompleted: OnCompleted): Promise<boolean> {
   const answers = ({ status, response }: RecordView): boolean => {
     switch (status) {
+      case 'pending':
       case 'processing':
         return true
       case 'completed':
+      case 'expired':
         return onCompleted === 'replay'
       case 'failed':
         return rule.onFailed === 'replay' && response !== undefined

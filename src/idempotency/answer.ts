@@ -27,7 +27,7 @@ export type Answer =
       readonly headers: HeaderList
     }
   /** RFC 7240 4.1: it runs in the background. */
-  | { readonly kind: 'accepted'; readonly fingerprint: string }
+  | { readonly kind: 'accepted'; readonly fingerprint: string; readonly status: 'pending' | 'processing' }
   /** The upstream's answer has gone to the client already, whole or broken. */
   | { readonly kind: 'streamed'; readonly status: number | undefined; readonly whole: boolean }
   /** The rule lets the request pass without a guard; `marked` when that was not the client's own choice. */

@@ -1,5 +1,5 @@
 // Joins the answer of a running execution, from its first byte, as soon as there is one to join.
-import type { RecordView } from '../model/record.ts'
+import { isInFlight, type RecordView } from '../model/record.ts'
 import type { AnswerHead } from '../model/stored-response.ts'
 import type { ExecutionName } from '../stores/store.ts'
 import type { FollowedAnswer } from './answer.ts'
@@ -59,7 +59,7 @@ function joinAt(gate: Gate, name: ExecutionName, head: AnswerHead): FollowedAnsw
 }
 
 function runs(record: RecordView | undefined, { executionId }: ExecutionName): boolean {
-  return record?.status === 'processing' && record.executionId === executionId
+  return record !== undefined && isInFlight(record.status) && record.executionId === executionId
 }
 
 function nameOf({ fingerprint, executionId }: RecordView): ExecutionName {

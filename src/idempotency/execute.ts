@@ -137,6 +137,7 @@ class Execution {
         logged: answer?.logged,
         ttlMs: rule.ttl,
         keepAtLeastMs: rule.lease,
+        tombstoneMs: rule.tombstone,
       })
     }
     try {

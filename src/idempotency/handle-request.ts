@@ -8,7 +8,7 @@ import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
 import { NOBODY } from './nobody.ts'
-import { refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
+import { expired, refuseBusy, refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'
@@ -26,14 +26,16 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
   const turns = new Turns(gate, request, { executionId, client })
   let met: Joined | undefined
   try {
-    let claim: Joined = await turns.take(request.operation.firstTry ? 'execute' : 'replay')
+    const taken = await takeTurn(turns, request)
+    if (typeof taken === 'string') return inBackground(gate, request, { executionId, outcome, client }, { fingerprint: taken, turns })
+    let claim: Joined = taken
     met = claim
     const held = claim.kind === 'in_flight' && holdMs > 0 && !request.respondAsync
     if (claim.kind === 'in_flight' && held) {
       // What was in flight when the request came is its answer, first try or not.
       claim = await hold(gate, request, claim, { client, limitMs: holdMs, acquire: () => turns.take('replay') })
     }
-    const waited = held || turns.unknownMet
+    const waited = held || turns.unknownMet || turns.hasWaited
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client, since: waited ? undefined : request.since })
     if (!waited && (claim.kind !== 'acquired' || request.respondAsync))
       gate.metrics.rule(request.rule.name).overhead(performance.now() - request.since)
@@ -42,10 +44,38 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     return {
-      answer: answerWithoutStore(gate, request, { executionId, recordMet: met !== undefined || turns.unknownMet }),
+      answer: answerWithoutStore(gate, request, { executionId, recordMet: met !== undefined || turns.unknownMet || turns.hasWaited }),
       fingerprint: request.operation.fingerprint,
     }
   }
+}
+
+/** The turn, however long that takes; or where the client prefers not to wait, the name of the record that waits for its group. */
+function takeTurn(turns: Turns, request: GuardedRequest): Promise<Turn | string> {
+  const onCompleted = request.operation.firstTry ? 'execute' : 'replay'
+  if (!request.respondAsync || request.rule.exclusive === undefined) return turns.take(onCompleted)
+  const waiting = new Promise<string>((resolve) => (turns.onWaiting = resolve))
+  turns.taken = turns.take(onCompleted)
+  return Promise.race([turns.taken, waiting])
+}
+
+/** RFC 7240 4.1: it will be executed when its group is free. */
+function inBackground(
+  gate: Gate,
+  request: GuardedRequest,
+  execution: Omit<Execution, 'since'>,
+  { fingerprint, turns }: { fingerprint: string; turns: Turns },
+): Handled {
+  const { executionId } = execution
+  const begun = turns.taken?.then((turn) => {
+    if (turn.kind === 'acquired') return start(gate, request, turn, { ...execution, since: undefined })
+    return undefined
+  })
+  begun?.catch((error: unknown) => {
+    if (error instanceof StoreUnavailable) answerWithoutStore(gate, request, { executionId, recordMet: true })
+    else gate.log.error({ err: error, fingerprint }, 'a request that waited in the background failed')
+  })
+  return { answer: { kind: 'accepted', fingerprint, status: 'pending' }, fingerprint }
 }
 
 /** Waits for a turn, but not at a gateway whose time is over: it could not finish what it began. */
@@ -85,7 +115,7 @@ function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, execution:
       return start(gate, request, claim, execution)
     case 'in_flight':
       return request.respondAsync
-        ? { kind: 'accepted', fingerprint: claim.record.fingerprint }
+        ? { kind: 'accepted', fingerprint: claim.record.fingerprint, status: claim.record.status === 'pending' ? 'pending' : 'processing' }
         : refuseInFlight(gate, request, claim.record)
     case 'joined':
       return followed(claim.answer, request.lastEventId, joinedHeaders(claim.answer.fingerprint))
@@ -94,6 +124,10 @@ function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, execution:
       return replay(gate.store, claim.response, claim.record, { lastEventId: request.lastEventId, streamIds: request.rule.streamIds })
     case 'unknown':
       return refuseUnknown(claim.record, claim.askAgainMs)
+    case 'expired':
+      return { kind: 'problem', problem: expired(claim.record.fingerprint) }
+    case 'busy':
+      return refuseBusy(gate, request, claim.heldMs)
     case 'refused':
       return { kind: 'problem', problem: claim.problem }
     case 'key_reused':
@@ -115,7 +149,7 @@ function start(
   const answer = pass === undefined ? run() : executeWith(pass, run)
   if (!request.respondAsync) return answer
   answer.catch((error: unknown) => gate.log.error({ err: error, fingerprint }, 'an execution in the background failed'))
-  return { kind: 'accepted', fingerprint }
+  return { kind: 'accepted', fingerprint, status: 'processing' }
 }
 
 /** The execution leaves its place as soon as it has ended; whatever else happens, it is left. */
@@ -134,6 +168,7 @@ function nameOf(claim: Joined): string | undefined {
       return claim.fingerprint
     case 'joined':
       return claim.answer.fingerprint
+    case 'busy':
     case 'refused':
       return undefined
     default:

@@ -76,8 +76,15 @@ async function settleBy(inquiry: Inquiry, asked: Asked): Promise<boolean> {
   }
   const end =
     asked.kind === 'whole' ? ({ to: 'completed', response: responseOf(request, asked.answer) } as const) : ({ to: 'failed' } as const)
-  const { ttl, lease } = request.rule
-  const settling = { fingerprint: record.fingerprint, executionId: record.executionId, ttlMs: ttl, keepAtLeastMs: lease, ...end }
+  const { ttl, lease, tombstone } = request.rule
+  const settling = {
+    fingerprint: record.fingerprint,
+    executionId: record.executionId,
+    ttlMs: ttl,
+    keepAtLeastMs: lease,
+    tombstoneMs: tombstone,
+    ...end,
+  }
   try {
     // Stale: somebody else knew sooner. Either way the record is no longer as it was.
     const result = await persist(() => gate.store.settle(settling), gate.storeTimeout)

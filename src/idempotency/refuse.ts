@@ -8,13 +8,33 @@ import type { Answer } from './answer.ts'
 import { type Gate, type GuardedRequest, timeLeft } from './gate.ts'
 
 export function refuseInFlight(gate: Gate, { rule }: GuardedRequest, record: RecordView): Answer {
+  const detail =
+    record.status === 'pending'
+      ? 'The same request waits for another one to end that excludes it: ask again for its result.'
+      : 'The same request is being executed: ask again for its result.'
   return {
     kind: 'problem',
-    problem: problem('in-flight', 'The same request is being executed: ask again for its result.', {
+    problem: problem('in-flight', detail, {
       status: rule.inFlight.status,
       fingerprint: record.fingerprint,
       retryAfterMs: timeLeft(gate, rule, record),
     }),
+  }
+}
+
+/** `heldMs`: how long the execution that is in the way has been running. */
+export function refuseBusy(gate: Gate, { rule, operation }: GuardedRequest, heldMs: number): Answer {
+  const left = Math.max(1, Math.min(Math.round(gate.durations.left(rule.name, heldMs)), rule.lease))
+  return {
+    kind: 'problem',
+    problem: problem(
+      'resource-busy',
+      'Another request is being executed that excludes this one (exclusive); this one was not sent, so the same may be sent again.',
+      {
+        fingerprint: operation.fingerprint,
+        retryAfterMs: rule.inFlight.retryAfter === 'auto' ? left : rule.inFlight.retryAfter,
+      },
+    ),
   }
 }
 
@@ -48,6 +68,11 @@ export function refuseUnknown(record: RecordView, askAgainMs?: number): Answer {
       { fingerprint: record.fingerprint },
     ),
   }
+}
+
+export function expired(fingerprint: string): Problem {
+  const detail = 'The request was executed, and its answer is no longer kept. It is not executed again: use a new key for a new wish.'
+  return problem('expired', detail, { fingerprint })
 }
 
 export function refuseUnstored(record: RecordView, head: ResponseHead): Answer {

@@ -40,6 +40,7 @@ export async function settleByHand(
     // A record of a rule that is gone is kept for as long as it was to be.
     ttlMs: rule?.ttl ?? (before.expiresAt === undefined ? Infinity : before.expiresAt - before.createdAt),
     keepAtLeastMs: rule?.lease ?? KEPT_MS,
+    tombstoneMs: rule?.tombstone,
     ...(response !== undefined && { response }),
   })
   const after = await store.read(fingerprint)

@@ -10,8 +10,11 @@ export type Acquired = Extract<Claim, { kind: 'acquired' }> & {
 
 export type InFlight = Extract<Claim, { kind: 'in_flight' }>
 
+/** It has a place in the line of its group. */
+export type Pending = Extract<Claim, { kind: 'pending' }>
+
 export type Turn =
-  | Exclude<Claim, { kind: 'acquired' | 'unknown' }>
+  | Exclude<Claim, { kind: 'acquired' | 'unknown' | 'pending' }>
   | Acquired
   | (Extract<Claim, { kind: 'unknown' }> & {
       /** The upstream will be asked again, and not before this. */

@@ -5,8 +5,10 @@ import { acquireWithin } from './admission.ts'
 import type { ClientStream } from './answer.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import { inquire } from './inquiry.ts'
+import { NOBODY } from './nobody.ts'
 import { persist } from './persist.ts'
-import type { Turn } from './turn.ts'
+import { type InLine, waitInLine } from './line.ts'
+import type { Pending, Turn } from './turn.ts'
 
 type OnCompleted = AcquireRequest['onCompleted']
 
@@ -15,8 +17,15 @@ export class Turns {
   readonly #request: GuardedRequest
   readonly #executionId: string
   readonly #client: ClientStream
+  readonly #since = performance.now()
   /** Once it was: an earlier execution is known of, whatever becomes of the store. */
   unknownMet = false
+  /** Once it was: it has waited for its group. */
+  hasWaited = false
+  /** What it comes to, where that is not waited for. */
+  taken: Promise<Turn> | undefined
+  /** Called when it begins to wait for its group, with the record that does. */
+  onWaiting: (fingerprint: string) => void = nothing
 
   constructor(gate: Gate, request: GuardedRequest, { executionId, client }: { executionId: string; client: ClientStream }) {
     this.#gate = gate
@@ -26,13 +35,33 @@ export class Turns {
   }
 
   take(onCompleted: OnCompleted): Promise<Turn> {
-    const turn = this.#acquire(onCompleted)
+    const turn = this.#inTurn(onCompleted)
     const { onUnknown } = this.#request.rule
     if (typeof onUnknown !== 'object') return turn
     return turn.then((taken) => (taken.kind === 'unknown' ? this.#ask(taken, onUnknown.ask) : taken))
   }
 
-  #acquire(onCompleted: OnCompleted): Promise<Turn> {
+  #inTurn(onCompleted: OnCompleted): Promise<Turn> {
+    const turn = this.#acquire(onCompleted)
+    // Only where facts exclude each other does one wait.
+    if (this.#request.rule.exclusive === undefined) return turn as Promise<Turn>
+    return turn.then((claim) => (claim.kind === 'pending' ? this.#waitInLine(claim, onCompleted) : claim))
+  }
+
+  #waitInLine(first: Pending, onCompleted: OnCompleted): Promise<Turn> {
+    this.hasWaited = true
+    this.onWaiting(first.record.fingerprint)
+    const [request, executionId] = [this.#request, this.#executionId]
+    const { rule, preferWait, respondAsync } = request
+    const maxWait = Math.min(preferWait === undefined ? Infinity : preferWait * 1000, rule.inFlight.maxWait)
+    const inLine: InLine = respondAsync
+      ? // Nobody waits who could leave: it may take as long as the work itself.
+        { request, executionId, client: NOBODY, endsAt: performance.now() + rule.timeout }
+      : { request, executionId, client: this.#client, endsAt: this.#since + maxWait }
+    return waitInLine(this.#gate, first, inLine, () => this.#acquire(onCompleted))
+  }
+
+  #acquire(onCompleted: OnCompleted): Promise<Turn | Pending> {
     const [gate, request, executionId] = [this.#gate, this.#request, this.#executionId]
     const acquire = (how: OnCompleted): Promise<Claim> =>
       persist(() => gate.store.acquire(acquireRequest(request, executionId, how)), gate.storeTimeout)
@@ -47,7 +76,7 @@ export class Turns {
     const found = await gate.inquiries.ask(record.executionId, config.backoff, () => inquire({ gate, request, config, record }))
     if (found.kind === 'unclear') return { ...turn, askAgainMs: found.askAgainMs }
     // Nothing is executed for a client that has left meanwhile.
-    const next = this.#client.gone ? turn : await this.#acquire('replay')
+    const next = this.#client.gone ? turn : await this.#inTurn('replay')
     return next.kind === 'unknown' ? { ...next, askAgainMs: config.backoff } : next
   }
 }
@@ -66,5 +95,12 @@ function acquireRequest({ rule, operation }: GuardedRequest, executionId: string
     onFailed: rule.onFailed,
     onUnknown: rule.onUnknown === 'retry' ? 'retry' : 'refuse',
     onCompleted,
+    tombstone: rule.tombstone !== undefined,
+    exclusive: rule.exclusive && { whenBusy: rule.exclusive.whenBusy, placeMs: Math.min(rule.lease, PLACE_MS) },
   }
 }
+
+/** Whoever waits asks again every second. */
+const PLACE_MS = 5000
+
+function nothing(): void {}

@@ -1,5 +1,5 @@
 // Holds a request while an execution runs: woken by the store, and never past its own limit.
-import type { RecordView } from '../model/record.ts'
+import { isInFlight, type RecordView } from '../model/record.ts'
 import type { Store } from '../stores/store.ts'
 import { Bell } from './bell.ts'
 import type { InFlight, Turn } from './turn.ts'
@@ -27,7 +27,7 @@ export async function waitForTurn(store: Store, first: InFlight, waiter: Waiter,
   while (claim.kind === 'in_flight') {
     // Only read while it runs: waiting does not count as asking again.
     const record = await waitWhileProcessing(store, claim.record.fingerprint, { ...waiter, limitMs: end - performance.now() })
-    if (record?.status === 'processing') return { kind: 'in_flight', record }
+    if (record !== undefined && isInFlight(record.status)) return { kind: 'in_flight', record }
     if (waiter.gone()) return claim
     claim = await acquire()
     if (performance.now() >= end) break
@@ -35,8 +35,18 @@ export async function waitForTurn(store: Store, first: InFlight, waiter: Waiter,
   return claim
 }
 
-/** Resolves with the record once it is not processing, or as it is when the limit or the client ended the waiting. */
-export async function waitWhileProcessing(store: Store, fingerprint: string, waiter: Waiter): Promise<RecordView | undefined> {
+/** Resolves with the record once it is not in flight, or as it is when the limit or the client ended the waiting. */
+export function waitWhileProcessing(store: Store, fingerprint: string, waiter: Waiter): Promise<RecordView | undefined> {
+  return waitWhile(store, fingerprint, waiter, ({ status }) => isInFlight(status))
+}
+
+/** The same while the record, in flight, is as `goesOn` says. */
+export async function waitWhile(
+  store: Store,
+  fingerprint: string,
+  waiter: Waiter,
+  goesOn: (record: RecordView) => boolean,
+): Promise<RecordView | undefined> {
   const end = performance.now() + waiter.limitMs
   const bell = new Bell()
   waiter.onGone(() => bell.ring())
@@ -46,7 +56,7 @@ export async function waitWhileProcessing(store: Store, fingerprint: string, wai
     for (;;) {
       const record = await store.read(fingerprint)
       const left = end - performance.now()
-      if (record?.status !== 'processing' || left <= 0 || waiter.gone()) return record
+      if (record === undefined || !goesOn(record) || left <= 0 || waiter.gone()) return record
       // A dead owner rings no bell: its lease running out is the sign.
       await bell.wait(Math.min(left, record.leaseLeft + 1, LOOK_AGAIN_MS))
     }

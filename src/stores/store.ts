@@ -1,10 +1,14 @@
 // What the gateway asks of a store. memory/ is the executable specification; one contract suite holds all to it.
 //
-//   (none) ──acquire──▶ processing ──settle──▶ completed ──expiry──▶ (none)
+//   (none) ──acquire──▶ processing ──settle──▶ completed ──expiry──▶ (none), or expired ──expiry──▶ (none)
 //                         │   │                  └──acquire──▶ processing, attempt + 1, a new generation   (onCompleted: execute)
 //                         │   ├──────settle──▶ failed ───acquire──▶ processing, attempt + 1   (G4)
 //                         │   └──────settle──▶ unknown ──acquire──▶ processing, attempt + 1   (onUnknown: retry)
 //                         └──lease runs out──▶ unknown ──settle by the same execution──▶ completed | failed
+//
+//   (none) | failed | unknown | completed ──acquire, and the group is busy──▶ pending ──acquire, and it is free──▶ processing
+//       ▲                                                                       │
+//       └─────────────── settle (failed) by whoever waits, or nobody asks ──────┘
 //
 // Guarantees, each a test of the contract suite:
 //  G1  Of any number of concurrent acquires of one fingerprint at most one is `acquired`.
@@ -28,6 +32,13 @@
 //  G12 While an execution runs its answer may be appended to the record's log, piece by piece, by that execution alone. A
 //      reader sees a beginning of what was appended, without gaps, and never the log of another execution. Only a settling
 //      makes it a result; a log whose execution ends without one is gone, and so is one of which a piece was lost.
+//  G13 Of the facts of one group (`exclusive`) one is executed at a time, whatever their fingerprints. The group is held from the
+//      grant until its execution is settled as completed or failed, and where nobody knows how it ended, until its lease ends; it is
+//      never freed by another execution. Meanwhile other facts are `busy`, or their records wait, `pending`, in the order in which
+//      they came. Who waits keeps the place by asking again, and only the first is granted; whoever has not asked again in time is
+//      passed over, and the record is what it was before: what only waited is gone. What is no execution is answered as ever.
+//  G14 Where a result is settled with a tombstone the record is `expired` for so long after its end: every acquire is refused, but
+//      for another digest (G5) and a new generation (G10). Of the answer its head alone is left.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
@@ -54,6 +65,16 @@ export interface AcquireRequest {
   readonly onUnknown: 'refuse' | 'retry'
   /** `execute`: a result is no answer to this request, which is a new wish in the same words. */
   readonly onCompleted: 'replay' | 'execute'
+  /** Only of a fingerprint that has a group (`groupOf`), and its aliases have the same. */
+  readonly exclusive?: Exclusive | undefined
+  /** There may be a tombstone of the fact: a store need not look for one where this is not said. */
+  readonly tombstone?: boolean | undefined
+}
+
+export interface Exclusive {
+  readonly whenBusy: 'refuse' | 'wait'
+  /** How long a place in the line is kept for one who does not ask again. */
+  readonly placeMs: number
 }
 
 export type Claim =
@@ -68,10 +89,16 @@ export type Claim =
       readonly after: 'none' | 'failed' | 'unknown' | 'completed'
     }
   | { readonly kind: 'in_flight'; readonly record: RecordView }
+  /** G13. `heldMs`: how long the execution that holds the group has been running; 0 where others are only waiting for it. */
+  | { readonly kind: 'busy'; readonly heldMs: number }
+  /** G13: the record waits for its group on behalf of this very execution, which has to ask again to keep its place. */
+  | { readonly kind: 'pending'; readonly record: RecordView; readonly heldMs: number }
   | { readonly kind: 'completed'; readonly record: RecordView; readonly response: KeptResponse }
   /** Only with `onFailed: replay`, and only where an answer was stored. */
   | { readonly kind: 'failed'; readonly record: RecordView; readonly response: KeptResponse }
   | { readonly kind: 'unknown'; readonly record: RecordView }
+  /** G14. */
+  | { readonly kind: 'expired'; readonly record: RecordView }
   /** `digestFields` are those of the first request. */
   | { readonly kind: 'key_reused'; readonly record: RecordView; readonly digestFields: string }
 
@@ -92,6 +119,8 @@ export interface SettleRequest {
    * must find the result.
    */
   readonly keepAtLeastMs: number
+  /** For how long after its end a completed record still refuses (G14). */
+  readonly tombstoneMs?: number | undefined
 }
 
 export interface RenewRequest {
@@ -134,7 +163,7 @@ export type LogReading =
 /** Stored bodies of up to this many bytes come with the claim that replays them; larger ones are read from the log. */
 export const INLINE_BYTES = 65_536
 
-/** `stale`: the execution is no longer the record's latest, or its lease has run out; nothing was changed. */
+/** A settling to `failed` by an execution that waits gives up its place. `stale`: the execution is no longer the record's latest, or its lease has run out; nothing was changed. */
 export type SettleResult = 'ok' | 'stale'
 
 export interface Store {
@@ -153,7 +182,7 @@ export interface Store {
   /** The stored answer, or undefined when there is none. */
   readResponse(fingerprint: string): Promise<KeptResponse | undefined>
   /**
-   * Calls back after each settling of the fingerprint and each piece of its log, by whichever gateway, from the moment the promise resolves until
+   * Calls back after each settling of the fingerprint, each piece of its log, and when it is its turn in its group, by whichever gateway, from the moment the promise resolves until
    * the returned function is called. A call may be spurious, and one may be lost with a connection: read, then decide.
    */
   watch(fingerprint: string, onChange: () => void): Promise<() => void>

@@ -1,6 +1,6 @@
 // The record's state machine as pure functions: what each verb decides, given the record and the time. The
 // scripts in redis/ and the SQL in postgres/ say the same; the contract suite holds them to each other.
-import type { RecordStatus, RecordView } from '../model/record.ts'
+import { isInFlight, type RecordStatus, type RecordView } from '../model/record.ts'
 import type { AnswerHead, ResponseHead } from '../model/stored-response.ts'
 import type {
   AcquireRequest,
@@ -38,6 +38,10 @@ export interface KeptRecord {
   readonly log: OpenLog | undefined
   /** Somebody has asked that the execution be given up. */
   readonly cancelled: boolean
+  /** Who waits for the group, over whatever the record is besides: `pending` where it is nothing else. */
+  readonly waiter: { readonly executionId: string; readonly until: number } | undefined
+  /** For so long after its end it refuses still; 0: no longer than that. */
+  readonly tombstoneUntil: number
 }
 
 export interface OpenLog {
@@ -48,14 +52,28 @@ export interface OpenLog {
 }
 
 export type Granted = Extract<Claim, { kind: 'acquired' }>
-export type Refusal = Exclude<Claim, { kind: 'acquired' }>['kind']
+export type Refusal = Exclude<Claim, { kind: 'acquired' | 'busy' | 'pending' }>['kind']
 
 /** The record, unless its time is over: expired records are as good as gone before anyone removes them. */
 export function living<R extends KeptRecord>(record: R | undefined, now: number): R | undefined {
   return record !== undefined && record.expiresAt > now ? record : undefined
 }
 
+/** The record where it lives, refuses still, or somebody waits over it. */
+export function remembered<R extends KeptRecord>(record: R | undefined, now: number): R | undefined {
+  return record !== undefined && (record.expiresAt > now || record.tombstoneUntil > now || waits(record, now)) ? record : undefined
+}
+
 export function statusAt(record: KeptRecord, now: number): RecordStatus {
+  return waits(record, now) ? 'pending' : statusBeneath(record, now)
+}
+
+function waits({ waiter }: KeptRecord, now: number): boolean {
+  return waiter !== undefined && waiter.until > now
+}
+
+function statusBeneath(record: KeptRecord, now: number): RecordStatus {
+  if (record.expiresAt <= now) return 'expired'
   return record.status === 'processing' && record.leaseUntil <= now ? 'unknown' : record.status
 }
 
@@ -64,7 +82,7 @@ export interface Decided<R extends KeptRecord> {
   readonly fingerprint: string
   /** As it is kept, expired or not. */
   readonly kept: R | undefined
-  /** The same where it lives. */
+  /** The same where it lives, or refuses still. */
   readonly record: R | undefined
   readonly decision: Granted | Refusal
 }
@@ -81,7 +99,7 @@ export function decideAcquire<R extends KeptRecord>(
   const alive = all.filter(({ record }) => record !== undefined)
   return (
     // G2 comes first: what was granted under one name stays granted.
-    alive.find(({ record }) => record !== undefined && isEcho(record, request)) ??
+    alive.find(({ record }) => record !== undefined && (isEcho(record, request) || isWaiting(record, request))) ??
     alive.find(({ decision }) => typeof decision === 'string') ??
     alive[0] ??
     own
@@ -95,7 +113,7 @@ function decideUnder<R extends KeptRecord>(
   now: number,
 ): Decided<R> {
   const kept = find(fingerprint)
-  const record = living(kept, now)
+  const record = remembered(kept, now)
   return { fingerprint, kept, record, decision: decideOn(record, fingerprint, request, now) }
 }
 
@@ -104,24 +122,58 @@ function isEcho(record: KeptRecord, request: AcquireRequest): boolean {
   return record.executionId === request.executionId && record.status === 'processing'
 }
 
+/** It has a place in the line: what was decided then is only to be done. */
+function isWaiting({ waiter }: KeptRecord, { executionId }: { executionId: string }): boolean {
+  return waiter?.executionId === executionId
+}
+
 function decideOn(record: KeptRecord | undefined, fingerprint: string, request: AcquireRequest, now: number): Granted | Refusal {
   const granted = (attempt: number, after: Granted['after']): Granted => ({ kind: 'acquired', fingerprint, attempt, after })
   if (record === undefined) return granted(1, 'none')
   if (isEcho(record, request)) return granted(record.attempt, record.after)
+  const attempt = record.attempt + 1
+  if (isWaiting(record, request)) return granted(attempt, followed(statusBeneath(record, now)))
   if (record.digest !== request.digest) return 'key_reused'
   // A late copy, and nobody waits for what it would be granted. The result that its execution came to must not be lost to it.
-  if (record.executionId === request.executionId) return record.status === 'completed' ? 'completed' : 'unknown'
-  const attempt = record.attempt + 1
-  switch (statusAt(record, now)) {
+  const status = statusAt(record, now)
+  if (record.executionId === request.executionId && status !== 'expired') return record.status === 'completed' ? 'completed' : 'unknown'
+  switch (status) {
+    case 'pending':
     case 'processing':
       return 'in_flight'
     case 'completed':
       return request.onCompleted === 'replay' ? 'completed' : granted(attempt, 'completed')
+    case 'expired':
+      return request.onCompleted === 'replay' || record.executionId === request.executionId ? 'expired' : granted(attempt, 'completed')
     case 'failed':
       return request.onFailed === 'replay' && record.head !== undefined ? 'failed' : granted(attempt, 'failed')
     case 'unknown':
       return request.onUnknown === 'refuse' ? 'unknown' : granted(attempt, 'unknown')
   }
+}
+
+function followed(status: RecordStatus): Granted['after'] {
+  return isInFlight(status) ? 'none' : status === 'expired' ? 'completed' : status
+}
+
+/** G13: the record with somebody who waits, from now on or still. */
+export function wait(record: KeptRecord | undefined, request: AcquireRequest, until: number, now: number): KeptRecord {
+  const { executionId } = request
+  const waiter = { executionId, until }
+  if (record !== undefined && record.status !== 'pending') {
+    // One that is over does not come back to life.
+    return { ...record, waiter, expiresAt: record.expiresAt > now ? Math.max(record.expiresAt, until) : record.expiresAt }
+  }
+  const fresh = grant(undefined, request, { kind: 'acquired', fingerprint: '', attempt: 0, after: 'none' }, record?.createdAt ?? now)
+  return { ...fresh, status: 'pending', duplicates: record?.duplicates ?? 0, leaseUntil: 0, expiresAt: until, waiter }
+}
+
+/** G13: the record without the execution that waited; `gone` where it was nothing else, undefined where that one does not wait. */
+export function withdraw<R extends KeptRecord>(record: R | undefined, request: SettleRequest): R | 'gone' | undefined {
+  if (record === undefined || !isWaiting(record, request) || request.to !== 'failed') return undefined
+  // It had been granted, lost its group to another, and has never begun: that is its own end.
+  if (record.status === 'processing' && record.executionId === request.executionId) return undefined
+  return record.status === 'pending' ? 'gone' : { ...record, waiter: undefined }
 }
 
 /** The record after a grant: a full lease from now, and no answer yet. */
@@ -148,6 +200,8 @@ export function grant(record: KeptRecord | undefined, request: AcquireRequest, g
     head: undefined,
     log: undefined,
     cancelled: false,
+    waiter: undefined,
+    tombstoneUntil: 0,
   }
 }
 
@@ -164,13 +218,17 @@ export function renew<R extends KeptRecord>(record: R | undefined, request: Rene
 
 /** `ok` and `stale` change nothing; a record is what to write. */
 export function settle<R extends KeptRecord>(record: R | undefined, request: SettleRequest, now: number): R | SettleResult {
-  if (record === undefined || record.executionId !== request.executionId) return 'stale'
+  if (record === undefined || record.executionId !== request.executionId || record.expiresAt <= now) return 'stale'
   if (record.status === request.to) return 'ok'
   // A lapsed lease is no bar: nobody else was granted, so the late answer is the answer.
-  if (record.status === 'completed' || record.status === 'failed') return 'stale'
+  if (record.status === 'completed' || record.status === 'failed' || record.status === 'pending') return 'stale'
   const from = request.to === 'unknown' ? now : record.createdAt
-  const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs)
-  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head: settledHead(record, request), log: undefined }
+  // A result is the answer to whoever waits as well.
+  const waiter = request.to === 'completed' || isWaiting(record, request) ? undefined : record.waiter
+  const expiresAt = Math.max(from + request.ttlMs, now + request.keepAtLeastMs, waiter?.until ?? 0)
+  const head = settledHead(record, request)
+  const tombstoneUntil = request.to === 'completed' && request.tombstoneMs !== undefined ? expiresAt + request.tombstoneMs : 0
+  return { ...record, status: request.to, updatedAt: now, leaseUntil: 0, expiresAt, head, log: undefined, waiter, tombstoneUntil }
 }
 
 /** A log that lost a piece is no body. */
@@ -228,21 +286,24 @@ export function checkSettle(request: SettleRequest): void {
 
 export function viewOf(fingerprint: string, record: KeptRecord, now: number): RecordView {
   const status = statusAt(record, now)
+  const waiter = status === 'pending' ? record.waiter : undefined
+  const over = status === 'expired'
+  const end = over ? record.tombstoneUntil : record.expiresAt
   return {
     fingerprint,
     rule: record.rule,
     owner: record.owner,
     status,
-    attempt: record.attempt,
-    executionId: record.executionId,
+    attempt: waiter === undefined ? record.attempt : record.attempt + 1,
+    executionId: waiter?.executionId ?? record.executionId,
     duplicates: record.duplicates,
     createdAt: record.createdAt,
     startedAt: record.startedAt,
     updatedAt: record.updatedAt,
-    expiresAt: record.expiresAt === Infinity ? undefined : record.expiresAt,
+    expiresAt: end === Infinity ? undefined : end,
     readAt: now,
-    leaseLeft: status === 'processing' ? record.leaseUntil - now : 0,
-    response: record.head,
+    leaseLeft: waiter !== undefined ? waiter.until - now : status === 'processing' ? record.leaseUntil - now : 0,
+    response: waiter !== undefined ? undefined : over && record.head !== undefined ? { ...record.head, bodyStored: false } : record.head,
   }
 }
 
@@ -263,6 +324,7 @@ export function refusalClaim(refusal: Refusal, { view, digestFields, body }: Ref
       return { kind: refusal, record: view, response: { head: view.response, body } }
     case 'in_flight':
     case 'unknown':
+    case 'expired':
       return { kind: refusal, record: view }
   }
 }

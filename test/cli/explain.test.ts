@@ -27,6 +27,7 @@ rules:
       note: { from: body.note, optional: true }
     digest: [body]
     digestIgnore: [body.trace]
+  - { name: run, match: { path: /runs/:task }, fingerprint: { a: body.a }, exclusive: { by: [path.task] } }
   - { name: last, match: { path: /* }, fingerprint: { key: header.idempotency-key } }
 `,
 )
@@ -59,7 +60,7 @@ t.test('the rule, and why the others do not guard it', async (t) => {
   t.equal(rule, 'book')
   t.same(
     rules.map(({ verdict }) => verdict),
-    ['method', 'path', 'where', 'guards', 'later'],
+    ['method', 'path', 'where', 'guards', 'later', 'later'],
   )
   t.same(rules[2]?.conditions, [{ selector: 'body.kind', wanted: ['section', 'chapter'], found: ['room'] }])
 })
@@ -194,4 +195,16 @@ t.test('bad usage and bad configurations: exit 2', async (t) => {
   t.match(await run('/x', { header: ['no header'] }), { code: 2, out: '', err: /is no header/ })
   t.match(await run('/x', { data: '@/does/not/exist' }), { code: 2, out: '', err: /cannot be read/ })
   t.match(await run('/x', { config: join(folder, 'none.yaml') }), { code: 2, out: '', err: /no such file/ })
+})
+
+t.test('the group of a fact that excludes others', async (t) => {
+  const post = (path: string, a: number) => json(path, { request: 'POST', header: ['Authorization: a'], data: `{"a":${a}}` })
+  const [one, same, other] = [await post('/runs/1', 1), await post('/runs/1', 2), await post('/runs/2', 1)]
+  t.match(one, { outcome: 'guarded', rule: 'run', group: /^[A-Za-z0-9_-]{20}$/ })
+  t.equal(one.fingerprint?.slice(0, 20), one.group)
+  t.equal(same.group, one.group)
+  t.not(same.fingerprint, one.fingerprint)
+  t.not(other.group, one.group)
+  t.equal((await json('/do', { request: 'POST' })).group, null)
+  t.match((await run('/runs/1', { request: 'POST', header: ['Authorization: a'], data: '{"a":1}' })).out, /^group +\S{20}: one of/m)
 })

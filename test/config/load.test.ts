@@ -219,3 +219,22 @@ rules:
   const late = loadConfig({ text: text.replace('15s', '15m'), env: {} })
   t.match(late.warnings, [{ path: 'rules[0].heartbeat', message: /never be one/ }])
 })
+
+t.test('what excludes, and what stays after the end', async (t) => {
+  const text = `upstream: http://a
+defaults: { exclusive: { by: [body.task], whenBusy: wait } }
+rules:
+  - { name: one, fingerprint: { id: body.id }, match: { path: /one }, tombstone: 7d }
+  - { name: two, fingerprint: { id: body.id }, match: { path: /two }, exclusive: { by: [body.agent], group: agents } }
+`
+  const { config } = loadConfig({ text, env: {} })
+  t.same(config.rules[0]?.exclusive, { by: ['body.task'], whenBusy: 'wait' })
+  t.same(config.rules[1]?.exclusive, { by: ['body.agent'], group: 'agents', whenBusy: 'refuse' })
+  t.equal(config.rules[0]?.tombstone, 7 * 86_400_000)
+  t.equal(config.rules[1]?.tombstone, undefined)
+  const endless = loadConfig({ text: text.replace('tombstone: 7d', 'tombstone: 7d, ttl: forever'), env: {} })
+  t.match(
+    endless.warnings.filter(({ path }) => path === 'rules[0].tombstone'),
+    [{ message: /no effect/ }],
+  )
+})

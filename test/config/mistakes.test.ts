@@ -43,6 +43,17 @@ const part = (value: string): string =>
 const ask = (path: string, more = ''): string =>
   `upstream: http://a\nrules:\n  - name: one\n    match: { path: /t/:taskId }\n    fingerprint: { id: body.id }\n    onUnknown:\n      ask:\n        path: ${path}\n        executed: [200]\n${more}`
 
+// Tombstones
+check('a tombstone without a unit', rule('tombstone: ¦7'), { says: /expected a duration/ })
+
+// Exclusive groups
+check('a group by nothing', rule('exclusive: { by: ¦[] }'), { says: /at least|>=1|empty|small/i })
+check('a group by a parameter that match.path has not', rule('exclusive: { by: [¦path.task] }'), { says: /no parameter "task"/ })
+check('a group by an unknown source', rule('exclusive: { by: [¦bdy.task] }'), { says: /unknown selector source "bdy"/, hint: /body\.task/ })
+check('a group by a claim without a jwt section', rule('exclusive: { by: [¦jwt.sub] }'), { says: /no jwt section/ })
+check('another word for whenBusy', rule('exclusive: { by: [body.task], whenBusy: ¦queue }'), { says: /refuse/ })
+check('an exclusive without by', rule('exclusive: ¦{ whenBusy: wait }'), { says: /"by" is missing/ })
+
 // Asking the upstream
 check('a variable that nothing knows', ask("¦'/r/{fingerprnt}'"), { says: /unknown variable "\{fingerprnt\}"/, hint: /"fingerprint"/ })
 check('a selector of an unknown source', ask("¦'/r/{header.x}/{bdy.id}'"), { says: /unknown selector source "bdy"/, hint: /body\.id/ })
@@ -97,7 +108,7 @@ check('a key of another level', 'upstream: http://a\n¦ttl: 5m\n', {
   says: /unknown key "ttl"/,
   hint: /belongs in defaults or in rules\[\]/,
 })
-check('a key of a later version', rule('¦exclusive: { by: [body.id] }'), { says: /unknown key "exclusive"/ })
+check('a key of a later version', rule('¦candidate: one'), { says: /unknown key "candidate"/ })
 check('a part whose name no schema sees', 'upstream: http://a\nrules:\n  - { name: one, fingerprint: { id: body, ¦__proto__: ip } }\n', {
   says: /cannot have this name/,
 })

@@ -8,7 +8,8 @@ const LEASE_MS = 60
 
 /** Where it was decided, in one word with what. */
 function decided(claim: Claim): { kind: string; on: string } {
-  return { kind: claim.kind, on: claim.kind === 'acquired' ? claim.fingerprint : claim.record.fingerprint }
+  if (claim.kind === 'acquired') return { kind: claim.kind, on: claim.fingerprint }
+  return { kind: claim.kind, on: 'record' in claim ? claim.record.fingerprint : '' }
 }
 
 export async function aliases(t: Test, store: Store, peer: Store): Promise<void> {

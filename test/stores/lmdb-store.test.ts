@@ -7,6 +7,7 @@ import type { AcquireRequest } from '../../src/stores/store.ts'
 import { until, within } from '../helpers/until.ts'
 import { startPeer, streamed } from './lmdb-peer.ts'
 import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
+import { neverSwept } from './sweep-contract.ts'
 import { latch, storeContract } from './store-contract.ts'
 
 const options = { timeoutMs: 5000, warn: (message: string) => t.comment(message) }
@@ -20,6 +21,13 @@ async function directory(t: { teardown: (end: () => Promise<void>) => void }): P
 t.test('the LMDB store keeps the contract', async (t) => {
   const url = `lmdb:${await directory(t)}`
   await storeContract(t, async () => ({ store: await openStore(url, options), peer: await openStore(url, options) }))
+})
+
+t.test('what is in flight or waits, and an outcome that is unknown, is never swept', async (t) => {
+  const store = await openStore(`lmdb:${await directory(t)}`, options)
+  t.teardown(() => store.close())
+  // The sweep looks every two seconds.
+  await neverSwept(t, { store, passMs: (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(ms, 2300))) })
 })
 
 t.test('two processes race for 1,000 fingerprints: each has exactly one winner', async (t) => {
@@ -155,6 +163,38 @@ t.test('a new generation takes the body of the earlier one from the disk', async
   t.equal(environment.bodies.getKeysCount(), 1)
   t.equal((await store.readResponse(first.fingerprint))?.body?.toString(), 'two')
   await store.close()
+})
+
+t.test('a tombstone has no body on disk, and leaves it in the end', async (t) => {
+  const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
+  const { sweep } = await import('../../src/stores/lmdb/expiry.ts')
+  const path = await directory(t)
+  const store = await openStore(`lmdb:${path}`, options)
+  t.teardown(() => store.close())
+  const bodies = [10, 200_000].map((length) => responseOf(Buffer.alloc(length)))
+  const requests = await Promise.all(
+    bodies.map(async (response) => {
+      const request = acquireOf(newFingerprint(), { tombstone: true })
+      await store.acquire(request)
+      await store.settle(settleOf(request, 'completed', { response, ttlMs: 60_000, tombstoneMs: 3_600_000 }))
+      return request
+    }),
+  )
+  const environment = openEnvironment(path)
+  t.teardown(() => environment.close())
+  const counts = () => {
+    environment.refresh()
+    return [environment.records.fingerprints().length, environment.bodies.getKeysCount(), environment.pieces.getKeysCount()]
+  }
+  t.same(counts().slice(0, 2), [2, 1])
+  const later = Date.now() + 11 * 60_000
+  // The pieces go with the next look.
+  for (let n = 0; n < 2; n++) while (await sweep(environment, later));
+  t.same(counts(), [2, 0, 0], 'the records alone')
+  t.match(await store.read(requests[0]!.fingerprint), { response: { bodyStored: false } })
+  while (await sweep(environment, later + 3_600_000));
+  t.same(counts(), [0, 0, 0])
+  t.equal(environment.expiry.getKeysCount(), 0)
 })
 
 t.test('expired records leave the disk: record, body and index', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { acquireOf, newFingerprint, renewOf, settleOf } from './requests.ts'
+import { neverSwept } from './sweep-contract.ts'
 import { storeContract } from './store-contract.ts'
 
 t.test('the memory store keeps the contract', async (t) => {
@@ -31,4 +32,18 @@ t.test('by an injected clock: the lease, its renewal and the end of a record are
   now += 1
   t.equal(await store.read(request.fingerprint), undefined)
   await store.close()
+})
+
+t.test('what is in flight or waits, and an outcome that is unknown, is never swept', async (t) => {
+  let now = 1_000_000
+  const store = new MemoryStore(() => now)
+  t.teardown(() => store.close())
+  await neverSwept(t, {
+    store,
+    passMs: async (ms) => {
+      now += ms
+      // The sweep looks once a second.
+      await new Promise((resolve) => setTimeout(resolve, 1100))
+    },
+  })
 })

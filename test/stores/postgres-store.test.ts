@@ -122,6 +122,10 @@ t.test('G7: what is over is swept with its pieces, and nothing else: not a livin
   await store.settle(settleOf(kept[2]!, 'failed'))
   const left = async (): Promise<number> => (await sql<{ n: number }>('SELECT count(*)::int AS n FROM oncegate_piece'))[0]!.n
   t.equal(await left(), 4)
+  const buried = acquireOf(newFingerprint(), { ttlMs: 1, leaseMs: 1000 })
+  await store.acquire(buried)
+  await store.settle(settleOf(buried, 'completed', { ...large, keepAtLeastMs: 1000, tombstoneMs: 60_000 }))
+  kept.push(buried)
   const names = over.map(({ fingerprint }) => fingerprint)
   const text = 'SELECT count(*)::int AS n FROM oncegate_record WHERE fingerprint = ANY ($1)'
   await until('they are swept', async () => (await sql<{ n: number }>(text, [names]))[0]!.n === 0, 12_000)

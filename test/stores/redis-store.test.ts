@@ -7,7 +7,7 @@ import { openStore } from '../../src/stores/open-store.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
 import { until, within } from '../helpers/until.ts'
-import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
+import { acquireOf, inGroup, newFingerprint, newGroup, renewOf, responseOf, settleOf } from './requests.ts'
 import { latch, storeContract } from './store-contract.ts'
 
 const TIMEOUT_MS = 500
@@ -94,6 +94,43 @@ t.test(
     await narrow.close()
   },
 )
+
+t.test('a tombstone is a key of its own: the record goes with its body', async (t) => {
+  await bare.flushall()
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const request = acquireOf(newFingerprint(), { tombstone: true, ttlMs: 1 })
+  await store.acquire(request)
+  const response = responseOf(Buffer.alloc(100_000))
+  await store.settle(settleOf(request, 'completed', { response, keepAtLeastMs: 50, tombstoneMs: 60_000 }))
+  await until('its result is over', async () => (await store.acquire({ ...request, executionId: 'e' })).kind === 'expired')
+  const key = `oncegate:{${request.fingerprint.slice(0, 8)}}${request.fingerprint.slice(8)}:tombstone`
+  t.same(await bare.keys('*'), [key])
+  t.ok((await bare.strlen(key)) < 1000)
+  t.ok((await bare.pttl(key)) > 50_000)
+})
+
+t.test('every key of an exclusive group has an expiry, and all of them share one hash tag', async (t) => {
+  await bare.flushall()
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const group = newGroup()
+  const exclusive = { whenBusy: 'wait', placeMs: 5000 } as const
+  const [holder, first, last] = [0, 1, 2].map(() => acquireOf(inGroup(group), { exclusive }))
+  for (const request of [holder!, first!, last!, first!]) await store.acquire(request)
+  await store.renew(renewOf(holder!))
+  const keys = await bare.keys('*')
+  const keyOf = (name: string) => `oncegate:{${name.slice(0, 8)}}${name.slice(8)}`
+  const records = [holder!, first!, last!].map(({ fingerprint }) => keyOf(fingerprint))
+  const own = [':holder', ':line', ':places'].map((part) => keyOf(group) + part)
+  t.same(keys.toSorted(), [...own, ...records, `${records[0]}:lease`].toSorted())
+  for (const key of keys) t.ok((await bare.pttl(key)) > 0, key)
+  for (const [n, request] of [holder!, first!, last!].entries()) {
+    if (n > 0) t.equal((await store.acquire(request)).kind, 'acquired')
+    await store.settle(settleOf(request, 'completed'))
+  }
+  t.same((await bare.keys('*')).toSorted(), records.toSorted(), 'nothing is left of the group')
+})
 
 t.test('a claim whose record was evicted is in flight for everybody else, and its own execution gets it back', async (t) => {
   const store = await open(server.port)

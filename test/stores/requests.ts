@@ -11,6 +11,15 @@ export function newFingerprint(beside?: string): string {
   return beside === undefined ? name : movedHome(name, beside)
 }
 
+export function newGroup(): string {
+  return randomBytes(15).toString('base64url')
+}
+
+/** A fact of the group. */
+export function inGroup(group: string): string {
+  return group + randomBytes(33).toString('base64url')
+}
+
 export function acquireOf(fingerprint: string, more: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     fingerprint,

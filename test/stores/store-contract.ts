@@ -1,11 +1,13 @@
-// What every store promises, G1 to G12 of src/stores/store.ts, as one suite that each of them runs.
+// What every store promises, G1 to G14 of src/stores/store.ts, as one suite that each of them runs.
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import type { Store } from '../../src/stores/store.ts'
 import { StoreUnavailable } from '../../src/stores/store.ts'
+import { tombstones } from './tombstone-contract.ts'
 import { until, within } from '../helpers/until.ts'
 import { aliases } from './alias-contract.ts'
+import { exclusive } from './exclusive-contract.ts'
 import { logs } from './log-contract.ts'
 import { acquireOf, bodyOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
 
@@ -23,10 +25,12 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
   await t.test('fencing', (t) => fencing(t, store, peer))
   await t.test('leases', (t) => leases(t, store, peer))
   await t.test('generations', (t) => generations(t, store, peer))
+  await t.test('exclusive groups', (t) => exclusive(t, store, peer))
   await t.test('aliases', (t) => aliases(t, store, peer))
   await t.test('settling and replaying', (t) => settling(t, store, peer))
   await t.test('the log of a running answer', (t) => logs(t, store, peer))
   await t.test('expiry', (t) => expiry(t, store))
+  await t.test('tombstones', (t) => tombstones(t, store, peer))
   await t.test('watching', (t) => watching(t, store, peer))
   await t.test('the rest', (t) => theRest(t, store, peer))
   await t.test('G9: a closed store refuses every verb at once', async (t) => {

@@ -1,8 +1,9 @@
-// The LMDB environment: one directory, five sub-databases.
+// The LMDB environment: one directory, six sub-databases.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import { open } from 'lmdb'
+import type { Group } from '../groups.ts'
 import { RecordTable, type RecordList } from './record-table.ts'
 
 export type { LmdbRecord } from './record-table.ts'
@@ -18,6 +19,8 @@ export interface Environment {
   readonly pieces: Database<Buffer, [string, number]>
   /** [when to look, fingerprint] → nothing, in the order of time; first of all the executions whose pieces are to go. */
   readonly expiry: Database<null, [number, string]>
+  /** Group → who holds it and who waits; none where nobody does. */
+  readonly groups: Database<Group, string>
   readonly meta: Database<string, string>
   /** The file that every commit writes to. */
   readonly dataFile: string
@@ -45,6 +48,7 @@ export function openEnvironment(directory: string): Environment {
     bodies: root.openDB<Buffer, string>('bodies', { encoding: 'binary' }),
     pieces: root.openDB<Buffer, [string, number]>('pieces', { encoding: 'binary' }),
     expiry: root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' }),
+    groups: root.openDB<Group, string>('groups', { encoding: 'msgpack' }),
     meta: root.openDB<string, string>('meta', { encoding: 'string' }),
     dataFile: join(directory, 'data.mdb'),
     transaction: (action) => commit(root, action),

@@ -1,7 +1,9 @@
 // Finds expired records by time and removes them in small batches, and the pieces of dropped logs with them.
+import { remembered } from '../transitions.ts'
 import { dropAnswer } from './bodies.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction } from './environment.ts'
+import { sweepGroup } from './group-table.ts'
 import { AT_ONCE, removePieces } from './pieces.ts'
 
 const BATCH = 500
@@ -47,11 +49,23 @@ function look(environment: Environment, at: number, fingerprint: string, now: nu
   inTransaction(expiry.remove([at, fingerprint]))
   const record = records.get(fingerprint)
   if (record === undefined) return 1
-  if (record.expiresAt <= now) {
+  if (remembered(record, now) === undefined) {
     inTransaction(records.remove(fingerprint))
     dropAnswer(environment, record)
+    sweepGroup(environment, fingerprint, now)
+  } else if (record.expiresAt <= now) {
+    bury(environment, fingerprint, record)
   } else {
     inTransaction(records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 })))
   }
   return 1
+}
+
+/** The record goes on refusing, without its body. */
+function bury(environment: Environment, fingerprint: string, record: LmdbRecord): void {
+  dropAnswer(environment, record)
+  const at = Math.max(record.tombstoneUntil, record.waiter?.until ?? 0)
+  inTransaction(environment.expiry.put([at, fingerprint], null))
+  const head = record.head && { ...record.head, bodyStored: false }
+  inTransaction(environment.records.put(fingerprint, { ...record, head, indexedAt: at }))
 }

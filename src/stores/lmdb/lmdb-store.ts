@@ -1,4 +1,5 @@
 // The store on LMDB: every process on one machine that opens the same directory agrees.
+import { groupOf } from '../../model/group.ts'
 import type { RecordView } from '../../model/record.ts'
 import type { KeptResponse } from '../../model/stored-response.ts'
 import { withDeadline } from '../deadline.ts'
@@ -27,9 +28,11 @@ import {
   living,
   readLog,
   refusalClaim,
+  remembered,
   renew,
   settle,
   viewOf,
+  withdraw,
 } from '../transitions.ts'
 import { dropAnswer, inlineBody, keepBody, readBytes } from './bodies.ts'
 import { ChangeFeed } from './change-feed.ts'
@@ -37,6 +40,7 @@ import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction, openEnvironment } from './environment.ts'
 import { index, sweep } from './expiry.ts'
+import { firstInGroup, freeGroup, keepGroup, leaveGroup, look, writeGroup } from './group-table.ts'
 import { dropPieces, writePieces } from './pieces.ts'
 
 const SWEEP_EVERY_MS = 2000
@@ -69,7 +73,12 @@ export class LmdbStore implements Store {
     const refused = this.#reading('acquire', () => {
       const now = Date.now()
       const { fingerprint, record, decision } = this.#decide(request, now)
-      if (record === undefined || typeof decision === 'object') return undefined
+      if (typeof decision === 'object') {
+        // One who waits asks again and again: that writes only where there is something new.
+        const entrance = look(this.#environment, fingerprint, { record, request, now })
+        return entrance?.group === undefined ? entrance?.claim : undefined
+      }
+      if (record === undefined) return undefined
       return this.#refuse(decision, request, { fingerprint, record }, now)
     })
     return refused ?? this.#writing('acquire', () => this.#acquire(request))
@@ -81,6 +90,7 @@ export class LmdbStore implements Store {
       const renewed = renew(this.#living(request.fingerprint, now), request, now)
       if (renewed === undefined) return 'stale'
       this.#put(request.fingerprint, renewed)
+      keepGroup(this.#environment, request, renewed.leaseUntil)
       return renewed.cancelled ? 'cancelled' : 'ok'
     })
   }
@@ -99,6 +109,7 @@ export class LmdbStore implements Store {
     checkSettle(request)
     const result = await this.#writing('settle', () => this.#settle(request))
     if (result === 'ok') this.#changes.changedHere(request.fingerprint)
+    if (result === 'ok') this.#callFirst(request.fingerprint)
     return result
   }
 
@@ -120,7 +131,7 @@ export class LmdbStore implements Store {
   async read(fingerprint: string): Promise<RecordView | undefined> {
     return this.#reading('read', () => {
       const now = Date.now()
-      const record = this.#living(fingerprint, now)
+      const record = remembered(this.#environment.records.get(fingerprint), now)
       return record && this.#view(fingerprint, record, now)
     })
   }
@@ -166,6 +177,12 @@ export class LmdbStore implements Store {
       if (record === undefined) throw new TypeError('a refusal without a record')
       return this.#refuse(decision, request, { fingerprint, record }, now)
     }
+    const entrance = look(this.#environment, fingerprint, { record, request, now })
+    writeGroup(this.#environment, fingerprint, entrance?.group)
+    if (entrance?.claim !== undefined) {
+      if (entrance.record !== undefined) this.#put(fingerprint, { ...entrance.record, indexedAt: kept?.indexedAt ?? 0 })
+      return entrance.claim
+    }
     if (kept !== undefined) dropAnswer(this.#environment, kept, request.executionId)
     // An expired record that is not swept yet leaves its place in the index.
     this.#put(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 })
@@ -175,12 +192,31 @@ export class LmdbStore implements Store {
   #settle(request: SettleRequest): SettleResult {
     const { fingerprint } = request
     const now = Date.now()
-    const record = this.#living(fingerprint, now)
+    const record = remembered(this.#environment.records.get(fingerprint), now)
+    const without = withdraw(record, request)
+    if (without !== undefined) return this.#withdraw(request, without, now)
     const settled = settle(record, request, now)
     if (typeof settled === 'string') return settled
     this.#put(fingerprint, settled)
     keepBody(this.#environment, record!, settled, request)
+    freeGroup(this.#environment, fingerprint, { before: record!, after: settled }, now)
     return 'ok'
+  }
+
+  #withdraw(request: SettleRequest, record: LmdbRecord | 'gone', now: number): SettleResult {
+    // What is gone leaves its place in the index to the sweep.
+    if (record === 'gone') inTransaction(this.#environment.records.remove(request.fingerprint))
+    else this.#put(request.fingerprint, record)
+    leaveGroup(this.#environment, request, now)
+    return 'ok'
+  }
+
+  /** Whoever's turn it is now learns of it here; other processes see it by themselves. */
+  #callFirst(fingerprint: string): void {
+    if (this.#closed || groupOf(fingerprint) === undefined) return
+    this.#environment.refresh()
+    const first = firstInGroup(this.#environment, fingerprint, Date.now())
+    if (first !== undefined) this.#changes.changedHere(first)
   }
 
   #append(request: AppendRequest): SettleResult {
@@ -221,13 +257,14 @@ export class LmdbStore implements Store {
     return viewOf(fingerprint, { ...record, duplicates }, now)
   }
 
-  /** What every settling and every piece changes, and a renewal does not. */
+  /** What every settling, every piece and a turn in the group changes, and a renewal does not. */
   #stateOf(fingerprint: string): string {
     this.#environment.refresh()
     const record = this.#environment.records.get(fingerprint)
     if (record === undefined) return ''
-    const { attempt, status, createdAt, log } = record
-    return `${attempt} ${status} ${createdAt} ${log?.bytes} ${log?.overflow}`
+    const { attempt, status, createdAt, log, waiter } = record
+    const turn = waiter && firstInGroup(this.#environment, fingerprint, Date.now()) === fingerprint
+    return `${attempt} ${status} ${createdAt} ${log?.bytes} ${log?.overflow} ${waiter?.executionId} ${turn}`
   }
 
   #reading<T>(verb: string, action: () => T): T {

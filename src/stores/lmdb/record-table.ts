@@ -37,6 +37,9 @@ export type RecordList = [
   head: HeadList | null,
   log: [status: OpenLog['head']['status'], headers: OpenLog['head']['headers'], bytes: number, overflow: boolean] | null,
   cancelled: LmdbRecord['cancelled'],
+  /** Only where somebody waits. */
+  waiter?: [executionId: string, until: number] | null,
+  tombstoneUntil?: number,
 ]
 
 export class RecordTable {
@@ -86,12 +89,21 @@ function toList(record: LmdbRecord): RecordList {
     head === undefined ? null : [head.status, head.headers, head.bodyHash, head.bodyBytes, head.bodyStored],
     log === undefined ? null : [log.head.status, log.head.headers, log.bytes, log.overflow],
     record.cancelled,
+    ...seldom(record),
   ]
+}
+
+/** What most records do not have. */
+function seldom({ waiter, tombstoneUntil }: LmdbRecord): [] | [[string, number] | null, number] {
+  return waiter === undefined && tombstoneUntil === 0
+    ? []
+    : [waiter === undefined ? null : [waiter.executionId, waiter.until], tombstoneUntil]
 }
 
 function fromList(list: RecordList): LmdbRecord {
   const head = list[15]
   const log = list[16]
+  const waiter = list[18]
   return {
     rule: list[0],
     owner: list[1],
@@ -111,5 +123,7 @@ function fromList(list: RecordList): LmdbRecord {
     head: head === null ? undefined : { status: head[0], headers: head[1], bodyHash: head[2], bodyBytes: head[3], bodyStored: head[4] },
     log: log === null ? undefined : { head: { status: log[0], headers: log[1] }, bytes: log[2], overflow: log[3] },
     cancelled: list[17],
+    waiter: waiter ? { executionId: waiter[0], until: waiter[1] } : undefined,
+    tombstoneUntil: list[19] ?? 0,
   }
 }

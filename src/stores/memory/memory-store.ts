@@ -1,4 +1,5 @@
 // The store in memory: the executable specification, for tests and single-process trials. A restart forgets everything.
+import { groupOf } from '../../model/group.ts'
 import type { RecordView } from '../../model/record.ts'
 import type { KeptResponse } from '../../model/stored-response.ts'
 import type {
@@ -14,6 +15,7 @@ import type {
   Store,
 } from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
+import { enter, type Group, isEmpty, isOver, left, nextOf, NO_GROUP, renewed, settled } from '../groups.ts'
 import type { KeptRecord } from '../transitions.ts'
 import {
   append,
@@ -25,9 +27,11 @@ import {
   living,
   readLog,
   refusalClaim,
+  remembered,
   renew,
   settle,
   viewOf,
+  withdraw,
 } from '../transitions.ts'
 import { Watchers } from '../watchers.ts'
 import { Bytes } from './bytes.ts'
@@ -43,6 +47,7 @@ interface Entry {
 /** Every verb runs in one turn of the event loop, which makes it atomic. Only expired records are ever removed (G7). */
 export class MemoryStore implements Store {
   readonly #entries = new Map<string, Entry>()
+  readonly #groups = new Map<string, Group>()
   readonly #watchers = new Watchers()
   readonly #now: () => number
   readonly #sweeper: NodeJS.Timeout
@@ -59,6 +64,8 @@ export class MemoryStore implements Store {
     const now = this.#now()
     const { fingerprint, record: found, decision } = decideAcquire((name) => this.#entries.get(name)?.record, request, now)
     if (typeof decision === 'object') {
+      const blocked = this.#enter(fingerprint, found, request, now)
+      if (blocked !== undefined) return blocked
       this.#entries.set(fingerprint, { record: grant(found, request, decision, now), body: new Bytes() })
       return decision
     }
@@ -79,6 +86,7 @@ export class MemoryStore implements Store {
     const record = renew(entry?.record, request, now)
     if (entry === undefined || record === undefined) return 'stale'
     this.#entries.set(request.fingerprint, { ...entry, record })
+    this.#changeGroup(request.fingerprint, (group) => renewed(group, request.executionId, record.leaseUntil))
     return record.cancelled ? 'cancelled' : 'ok'
   }
 
@@ -96,13 +104,17 @@ export class MemoryStore implements Store {
     checkSettle(request)
     this.#open('settle')
     const now = this.#now()
-    const entry = this.#living(request.fingerprint, now)
+    const entry = this.#remembered(request.fingerprint, now)
+    const without = withdraw(entry?.record, request)
+    if (entry !== undefined && without !== undefined) return this.#withdraw(request, entry, without)
     const record = settle(entry?.record, request, now)
     if (entry === undefined || typeof record === 'string') return typeof record === 'string' ? record : 'stale'
     const body = (request.logged ?? 0) > 0 ? entry.body : new Bytes()
     body.add(request.response?.body)
     this.#entries.set(request.fingerprint, { record, body: record.head?.bodyStored === true ? body : new Bytes() })
+    this.#changeGroup(request.fingerprint, (group) => settled(group, { before: entry.record, after: record }, now))
     this.#watchers.notify(request.fingerprint)
+    this.#callFirst(request.fingerprint, now)
     return 'ok'
   }
 
@@ -128,7 +140,7 @@ export class MemoryStore implements Store {
   async read(fingerprint: string): Promise<RecordView | undefined> {
     this.#open('read')
     const now = this.#now()
-    const entry = this.#living(fingerprint, now)
+    const entry = this.#remembered(fingerprint, now)
     return entry && viewOf(fingerprint, entry.record, now)
   }
 
@@ -158,6 +170,45 @@ export class MemoryStore implements Store {
     this.#watchers.clear()
   }
 
+  /** G13: what the group says to an acquire that would be granted; undefined: nothing against it. */
+  #enter(fingerprint: string, record: KeptRecord | undefined, request: AcquireRequest, now: number): Claim | undefined {
+    const name = groupOf(fingerprint)
+    const { exclusive } = request
+    if (name === undefined || exclusive === undefined) return undefined
+    const entrance = enter(this.#groups.get(name) ?? NO_GROUP, { fingerprint, record, request, exclusive }, now)
+    if (entrance.group !== undefined) this.#groups.set(name, entrance.group)
+    if (entrance.claim?.kind === 'pending' && entrance.record !== undefined) {
+      this.#entries.set(fingerprint, { record: entrance.record, body: this.#entries.get(fingerprint)?.body ?? new Bytes() })
+    }
+    return entrance.claim
+  }
+
+  #withdraw({ fingerprint, executionId }: ExecutionName, entry: Entry, record: KeptRecord | 'gone'): SettleResult {
+    if (record === 'gone') this.#entries.delete(fingerprint)
+    else this.#entries.set(fingerprint, { ...entry, record })
+    const now = this.#now()
+    this.#changeGroup(fingerprint, (group) => left(group, executionId, now))
+    this.#watchers.notify(fingerprint)
+    this.#callFirst(fingerprint, now)
+    return 'ok'
+  }
+
+  #changeGroup(fingerprint: string, change: (group: Group) => Group): void {
+    const name = groupOf(fingerprint)
+    const group = name === undefined ? undefined : this.#groups.get(name)
+    if (name === undefined || group === undefined) return
+    const changed = change(group)
+    if (isEmpty(changed)) this.#groups.delete(name)
+    else this.#groups.set(name, changed)
+  }
+
+  /** Whose turn it is now. */
+  #callFirst(fingerprint: string, now: number): void {
+    const name = groupOf(fingerprint)
+    const next = name === undefined ? undefined : nextOf(this.#groups.get(name) ?? NO_GROUP, now)
+    if (next !== undefined) this.#watchers.notify(next.fingerprint)
+  }
+
   #open(verb: string): void {
     if (this.#closed) throw new StoreUnavailable(verb, new Error('the store is closed'))
   }
@@ -167,10 +218,17 @@ export class MemoryStore implements Store {
     return living(entry?.record, now) && entry
   }
 
+  #remembered(fingerprint: string, now: number): Entry | undefined {
+    const entry = this.#entries.get(fingerprint)
+    return remembered(entry?.record, now) && entry
+  }
+
   #sweep(): void {
     const now = this.#now()
     for (const [fingerprint, { record }] of this.#entries) {
-      if (living(record, now) === undefined) this.#entries.delete(fingerprint)
+      if (remembered(record, now) === undefined) this.#entries.delete(fingerprint)
+      else if (living(record, now) === undefined) this.#entries.set(fingerprint, { record, body: new Bytes() })
     }
+    for (const [name, group] of this.#groups) if (isOver(group, now)) this.#groups.delete(name)
   }
 }

@@ -1,4 +1,5 @@
 // The store on PostgreSQL: each verb is one statement and one round trip, on the server's clock.
+import { groupOf } from '../../model/group.ts'
 import type { RecordView } from '../../model/record.ts'
 import type { KeptResponse } from '../../model/stored-response.ts'
 import { withDeadline } from '../deadline.ts'
@@ -17,7 +18,7 @@ import type {
   TtlMs,
 } from '../store.ts'
 import { INLINE_BYTES, StoreUnavailable } from '../store.ts'
-import { checkSettle, living, readLog, viewOf } from '../transitions.ts'
+import { checkSettle, living, readLog, remembered, viewOf } from '../transitions.ts'
 import type { PostgresAddress } from './address.ts'
 import { readAddress } from './address.ts'
 import { ChangeChannel } from './change-channel.ts'
@@ -31,6 +32,7 @@ import { STATEMENTS } from './statements.ts'
 import { Sweeper } from './sweeper.ts'
 
 const NO_BYTES = Buffer.alloc(0)
+const NO_GROUP = [null, null, null]
 
 /**
  * Also where the server is down: the store is then out of reach until it is up. Rejects where an operator has to act: a role that
@@ -69,13 +71,14 @@ export class PostgresStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, aliases = [], executionId, digest, rule, owner, digestFields, leaseMs, ttlMs } = request
+    const { fingerprint, aliases = [], executionId, digest, rule, owner, digestFields, leaseMs, ttlMs, exclusive } = request
     const about = [[fingerprint, ...aliases], executionId, digest, rule, owner, digestFields, wholeMs(leaseMs), ttl(ttlMs)]
     const [row] = await this.#run<ClaimRow>('acquire', STATEMENTS.acquire, [
       ...about,
       request.onFailed,
       request.onUnknown,
       request.onCompleted,
+      ...(exclusive === undefined ? NO_GROUP : [groupOf(fingerprint) ?? null, exclusive.whenBusy, wholeMs(exclusive.placeMs)]),
     ])
     if (row === undefined) throw new TypeError('acquire answered nothing')
     return readClaim(row)
@@ -83,7 +86,10 @@ export class PostgresStore implements Store {
 
   async renew({ fingerprint, executionId, leaseMs, ttlMs }: RenewRequest): Promise<SettleResult | 'cancelled'> {
     const values = [fingerprint, executionId, wholeMs(leaseMs), ttl(ttlMs)]
-    const [row] = await this.#run<{ cancelled: boolean }>('renew', STATEMENTS.renew, values)
+    const group = groupOf(fingerprint)
+    const [row] = await (group === undefined
+      ? this.#run<{ cancelled: boolean }>('renew', STATEMENTS.renew, values)
+      : this.#run<{ cancelled: boolean }>('renew', STATEMENTS.renewInGroup, [...values, group]))
     if (row === undefined) return 'stale'
     return row.cancelled ? 'cancelled' : 'ok'
   }
@@ -93,8 +99,11 @@ export class PostgresStore implements Store {
     const { fingerprint, executionId, to, response, logged = 0, ttlMs, keepAtLeastMs } = request
     const head = response === undefined ? null : writeHead(response.head)
     const body = response?.head.bodyStored === true ? response.body : null
-    const values = [fingerprint, executionId, to, ttl(ttlMs), wholeMs(keepAtLeastMs), head, body, logged, INLINE_BYTES]
-    const [row] = await this.#run<{ word: SettleResult }>('settle', STATEMENTS.settle, values)
+    const tombstone = request.tombstoneMs === undefined ? null : wholeMs(request.tombstoneMs)
+    const kept = [ttl(ttlMs), wholeMs(keepAtLeastMs), head, body, logged, INLINE_BYTES]
+    const values = [fingerprint, executionId, to, ...kept, groupOf(fingerprint) ?? null, tombstone]
+    const [row] = await this.#run<{ word: SettleResult; wakes: string | null }>('settle', STATEMENTS.settle, values)
+    if (row !== undefined && row.wakes !== null) this.#changes.changed(row.wakes)
     return this.#told(fingerprint, row)
   }
 
@@ -112,7 +121,7 @@ export class PostgresStore implements Store {
   async readLog(request: LogRequest): Promise<LogReading> {
     const { fingerprint, executionId, offset, maxBytes } = request
     const [row] = await this.#run<ReadRow>('readLog', STATEMENTS.readLog, [fingerprint, executionId, offset, maxBytes])
-    return readLog(recordOf(row), request, { now: row?.read_at ?? 0, read: () => row?.bytes ?? NO_BYTES })
+    return readLog(row && living(recordOf(row), row.read_at), request, { now: row?.read_at ?? 0, read: () => row?.bytes ?? NO_BYTES })
   }
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
@@ -123,7 +132,7 @@ export class PostgresStore implements Store {
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
     const [row] = await this.#run<ReadRow>('readResponse', STATEMENTS.read, [fingerprint, true])
-    return recordOf(row) && readStored(row!)
+    return row === undefined || living(recordOf(row), row.read_at) === undefined ? undefined : readStored(row)
   }
 
   async watch(fingerprint: string, onChange: () => void): Promise<() => void> {
@@ -163,9 +172,9 @@ export class PostgresStore implements Store {
   }
 }
 
-/** The record where it lives. */
+/** The record where it lives, or still refuses. */
 function recordOf(row: ReadRow | undefined) {
-  return row === undefined || row.fingerprint === null ? undefined : living(readRecord(row), row.read_at)
+  return row === undefined || row.fingerprint === null ? undefined : remembered(readRecord(row), row.read_at)
 }
 
 function closed(verb: string): StoreUnavailable {

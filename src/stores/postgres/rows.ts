@@ -22,6 +22,9 @@ export const COLUMNS = [
   'lease_until',
   'expires_at',
   'cancelled',
+  'waiter',
+  'wait_until',
+  'tombstone_until',
   'head',
   'body_stored',
   'log',
@@ -48,6 +51,9 @@ export interface RecordRow {
   readonly lease_until: number
   readonly expires_at: number | null
   readonly cancelled: boolean
+  readonly waiter: string | null
+  readonly wait_until: number
+  readonly tombstone_until: number
   readonly head: string | null
   readonly body_stored: boolean
   readonly body: Buffer | null
@@ -58,7 +64,8 @@ export interface RecordRow {
 }
 
 export interface ClaimRow extends RecordRow {
-  readonly kind: 'acquired' | Refusal
+  readonly kind: 'acquired' | 'busy' | 'pending' | Refusal
+  readonly held: number | null
 }
 
 /** One that a read may answer with: there may be no record, and the server may be no primary. */
@@ -85,14 +92,18 @@ export function readRecord(row: RecordRow): KeptRecord {
     head: row.head === null ? undefined : readHead(row.head, row.body_stored),
     log: row.log_head === null ? undefined : { head: readAnswerHead(row.log_head), bytes: row.log_bytes, overflow: row.log_dropped },
     cancelled: row.cancelled,
+    waiter: row.waiter === null ? undefined : { executionId: row.waiter, until: row.wait_until },
+    tombstoneUntil: row.tombstone_until,
   }
 }
 
 export function readClaim(row: ClaimRow): Claim {
   const { kind, fingerprint, attempt, after } = row
   if (kind === 'acquired') return { kind, fingerprint, attempt, after }
+  if (kind === 'busy') return { kind, heldMs: row.held ?? 0 }
   const record = readRecord(row)
   const view = viewOf(fingerprint, record, row.read_at)
+  if (kind === 'pending') return { kind, record: view, heldMs: row.held ?? 0 }
   return refusalClaim(kind, { view, digestFields: record.digestFields, body: inlineBody(row) })
 }
 

@@ -29,34 +29,39 @@ function plain(name: string): Statement {
 
 function databaseFunction(verb: string): DatabaseFunction {
   const source = sqlFile(verb)
-  const name = `oncegate_${verb}_${createHash('sha256').update(source).digest('hex').slice(0, 12)}`
-  return { name, definition: source.replace(`FUNCTION oncegate_${verb}(`, `FUNCTION ${name}(`) }
+  const plainName = `oncegate_${verb.replaceAll('-', '_')}`
+  const name = `${plainName}_${createHash('sha256').update(source).digest('hex').slice(0, 12)}`
+  return { name, definition: source.replace(`FUNCTION ${plainName}(`, `FUNCTION ${name}(`) }
 }
 
 const acquire = databaseFunction('acquire')
 const settle = databaseFunction('settle')
 const append = databaseFunction('append')
+const renewInGroup = databaseFunction('renew-in-group')
 
-export const FUNCTIONS: readonly DatabaseFunction[] = [acquire, settle, append]
+export const FUNCTIONS: readonly DatabaseFunction[] = [acquire, settle, append, renewInGroup]
 
 /** From the first on; the number of each is the version of the tables that it makes. */
-export const MIGRATIONS: readonly string[] = ['migrations/1'].map(sqlFile)
+export const MIGRATIONS: readonly string[] = ['migrations/1', 'migrations/2', 'migrations/3'].map(sqlFile)
 
 const ofRecord = COLUMNS.map((column) => `(a.record).${column}`).join(', ')
 
 export const STATEMENTS = {
   acquire: {
     name: acquire.name,
-    text: `SELECT a.kind, a.read_at, ${ofRecord}, (a.record).body FROM ${acquire.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS a`,
+    text: `SELECT a.kind, a.read_at, a.held, ${ofRecord}, (a.record).body
+      FROM ${acquire.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS a`,
   },
-  settle: { name: settle.name, text: `SELECT ${settle.name}($1, $2, $3, $4, $5, $6, $7, $8, $9) AS word` },
+  settle: { name: settle.name, text: `SELECT word, wakes FROM ${settle.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)` },
   append: { name: append.name, text: `SELECT ${append.name}($1, $2, $3, $4, $5, $6) AS word` },
   renew: plain('renew'),
+  renewInGroup: { name: renewInGroup.name, text: `SELECT cancelled FROM ${renewInGroup.name}($1, $2, $3, $4, $5)` },
   cancel: plain('cancel'),
   read: plain('read'),
   readLog: plain('read-log'),
   secret: plain('secret'),
   sweep: plain('sweep'),
   sweepPieces: plain('sweep-pieces'),
+  sweepGroups: plain('sweep-groups'),
   ping: { name: 'oncegate_ping', text: `SELECT current_setting('transaction_read_only') = 'on' AS read_only` },
 } satisfies Record<string, Statement>

@@ -32,7 +32,7 @@ export class Sweeper {
     if (this.#running) return
     this.#running = true
     try {
-      for (const statement of [STATEMENTS.sweep, STATEMENTS.sweepPieces]) {
+      for (const statement of [STATEMENTS.sweep, STATEMENTS.sweepPieces, STATEMENTS.sweepGroups]) {
         while (!this.#stopped && (await this.#sweep(statement, BATCH)) >= BATCH);
       }
       this.#said = ''

@@ -23,7 +23,7 @@ import { checkSettle } from '../transitions.ts'
 import { ChangeChannel } from './change-channel.ts'
 import { checkServers } from './check-server.ts'
 import type { Reply, ScriptRun } from './connect.ts'
-import { recordKeys } from './keys.ts'
+import { groupKeys, recordKeys, tombstoneKey } from './keys.ts'
 import { openServers } from './open-servers.ts'
 import { oneOf, readClaim, readLogReading, readRecord, readStored, text, writeAbout, writeAnswerHead, writeHead } from './reply.ts'
 import { loadScript, type Script } from './script.ts'
@@ -69,24 +69,37 @@ export class RedisStore implements Store {
   async acquire(request: AcquireRequest): Promise<Claim> {
     const { fingerprint, aliases, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
     const own = recordKeys(fingerprint)
-    const keys = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
-    const args = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
+    const names = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
+    const common = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
+    const { exclusive, tombstone = false } = request
+    const grouped = exclusive === undefined ? names : [...names, ...groupKeys(fingerprint)]
+    const keys = tombstone ? [...grouped, ...[fingerprint, ...(aliases ?? [])].map(tombstoneKey)] : grouped
+    const args =
+      exclusive === undefined && !tombstone
+        ? common
+        : [...common, exclusive?.whenBusy ?? '', wholeMs(exclusive?.placeMs ?? 0), ...(tombstone ? ['tombstone'] : [])]
     return readClaim(await this.#servers.script('acquire', { script: acquireScript, keys, args, needsAck: isGrant }), request)
   }
 
   async renew({ fingerprint, executionId, leaseMs, ttlMs }: RenewRequest): Promise<SettleResult | 'cancelled'> {
     const args = [executionId, wholeMs(leaseMs), ttlText(ttlMs)]
-    const reply = await this.#run('renew', renewScript, fingerprint, { args })
+    const keys = [...recordKeys(fingerprint), ...groupKeys(fingerprint)]
+    const reply = await this.#servers.script('renew', { script: renewScript, keys, args })
     return oneOf<SettleResult | 'cancelled'>(text(reply), ['ok', 'stale', 'cancelled'])
   }
 
   async settle(request: SettleRequest): Promise<SettleResult> {
     checkSettle(request)
     const { fingerprint, executionId, to, ttlMs, keepAtLeastMs } = request
-    const args = [executionId, to, ttlText(ttlMs), wholeMs(keepAtLeastMs), ...answerOf(request)]
+    const common = [executionId, to, ttlText(ttlMs), wholeMs(keepAtLeastMs), ...answerOf(request)]
+    const grouped = [...recordKeys(fingerprint), ...groupKeys(fingerprint)]
+    const { tombstoneMs } = request
+    const keys = tombstoneMs === undefined ? grouped : [...grouped, tombstoneKey(fingerprint)]
+    // Behind what there may be of a log.
+    const args = tombstoneMs === undefined ? common : [...common, ...['0', 'body'].slice(common.length - 6), wholeMs(tombstoneMs)]
     // A claim that is taken back and lost lapses into an unknown outcome: no harm, and nothing to wait for.
     const needsAck = request.response === undefined ? undefined : isOk
-    return settleResult(await this.#run('settle', settleScript, fingerprint, { args, ...(needsAck && { needsAck }) }))
+    return settleResult(await this.#servers.script('settle', { script: settleScript, keys, args, ...(needsAck && { needsAck }) }))
   }
 
   async append({ fingerprint, executionId, offset, chunk, head, overflow }: AppendRequest): Promise<SettleResult> {
@@ -105,12 +118,12 @@ export class RedisStore implements Store {
   }
 
   async read(fingerprint: string): Promise<RecordView | undefined> {
-    const reply = await this.#run('read', readScript, fingerprint, { args: [] })
+    const reply = await this.#read('read', fingerprint, [])
     return reply === null ? undefined : readRecord(fingerprint, reply)
   }
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
-    const reply = await this.#run('readResponse', readScript, fingerprint, { args: ['body'] })
+    const reply = await this.#read('readResponse', fingerprint, ['body'])
     return reply === null ? undefined : readStored(reply)
   }
 
@@ -134,6 +147,10 @@ export class RedisStore implements Store {
     this.#servers.close()
   }
 
+  #read(verb: string, fingerprint: string, args: readonly string[]): Promise<Reply> {
+    return this.#servers.script(verb, { script: readScript, keys: [...recordKeys(fingerprint), tombstoneKey(fingerprint)], args })
+  }
+
   #run(verb: string, script: Script, fingerprint: string, rest: Pick<ScriptRun, 'args' | 'needsAck'>): Promise<Reply> {
     return this.#servers.script(verb, { script, keys: recordKeys(fingerprint), ...rest })
   }
@@ -150,9 +167,9 @@ async function keptSecret(client: Redis, candidate: string, { replicasAck = 0, t
   return kept
 }
 
-/** A grant comes as one text, everything else as a list. */
+/** A place in a line is none: it is lost without harm. */
 function isGrant(reply: Reply): boolean {
-  return reply instanceof Buffer
+  return text(reply).startsWith('acquired ')
 }
 
 function isOk(reply: Reply): boolean {

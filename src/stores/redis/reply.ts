@@ -1,5 +1,5 @@
 // What the scripts are given and what they answer.
-import type { RecordStatus, RecordView } from '../../model/record.ts'
+import { isInFlight, type RecordStatus, type RecordView } from '../../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead } from '../../model/stored-response.ts'
 import type { AcquireRequest, Claim, LogReading } from '../store.ts'
 import type { Granted } from '../transitions.ts'
@@ -29,14 +29,17 @@ export function writeAnswerHead(head: AnswerHead): string {
 }
 
 export function readClaim(reply: Reply, request: AcquireRequest): Claim {
-  if (reply instanceof Buffer) return readGrant(reply, request)
+  if (reply instanceof Buffer) return readWord(reply, request)
   const [decided, clock, fields, body] = list(reply)
-  const [kind, name] = text(decided).split(' ')
+  const [kind, name, held] = text(decided).split(' ')
   switch (kind) {
+    case 'pending':
+      return { kind, record: readFields(nameAt(request, Number(name)), { clock, fields, asked: request }).view, heldMs: Number(held) }
     case 'in_flight':
     case 'completed':
     case 'failed':
     case 'unknown':
+    case 'expired':
     case 'key_reused': {
       const { view, digestFields } = readFields(nameAt(request, Number(name)), { clock, fields, asked: request })
       return refusalClaim(kind, { view, digestFields, body: bodyOf(view.response, body) })
@@ -46,8 +49,9 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
   }
 }
 
-function readGrant(reply: Buffer, request: AcquireRequest): Claim {
+function readWord(reply: Buffer, request: AcquireRequest): Claim {
   const [kind, name, attempt, after = ''] = text(reply).split(' ')
+  if (kind === 'busy') return { kind, heldMs: Number(name) }
   if (kind !== 'acquired') throw new TypeError(`acquire answered ${kind}`)
   return {
     kind,
@@ -69,7 +73,7 @@ export function readRecord(fingerprint: string, reply: Reply): RecordView {
   return readFields(fingerprint, { clock, fields }).view
 }
 
-const STATUSES: readonly RecordStatus[] = ['processing', 'completed', 'failed', 'unknown']
+const STATUSES: readonly RecordStatus[] = ['pending', 'processing', 'completed', 'failed', 'unknown', 'expired']
 const NOBODY: About = { rule: '', owner: '', digestFields: '' }
 /** How a script writes a word that is not there. */
 const ABSENT = '-'
@@ -103,7 +107,7 @@ function readFields(
     updatedAt: numberOr(updated, startedAt),
     expiresAt: expires === 'forever' ? undefined : numberOr(expires, readAt + lease),
     readAt,
-    leaseLeft: status === 'processing' && !lapsed ? lease : 0,
+    leaseLeft: isInFlight(status) && !lapsed ? lease : 0,
     response: head instanceof Buffer ? readHead(head) : undefined,
   }
   return { view, digestFields: about.digestFields }

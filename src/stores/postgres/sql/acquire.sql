@@ -1,17 +1,19 @@
 -- acquire: takes the right to execute, or says who has it and what came of it.
 --
 -- Parameters  _names: the fingerprint, then further names that the fact may be kept under   _ttl_ms: null keeps for ever
+--             _group, _when_busy: 'refuse' | 'wait', _place_ms: of a fact that excludes others, else null
 --             _on_failed: 'retry' | 'replay'   _on_unknown: 'refuse' | 'retry'   _on_completed: 'replay' | 'execute'
--- Returns     kind: 'acquired' | 'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused'; read_at: the clock;
---             record: the one it was decided on, its body only where it is to be replayed
+-- Returns     kind: 'acquired' | 'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused' | 'expired' |
+--             'busy' | 'pending';
+--             read_at: the clock; held: for how long another fact has held the group; record: the one it was decided on, its body only where it is to be replayed
 --
 -- Closes the race between looking and taking: the primary key lets one of several first ones in, and whoever finds a record
 -- holds its row until the end. A function, since a single statement sees what was there when it began: one that has waited
--- for another's row or lock would decide on the past. The clock is read after each wait, for the same reason.
+-- for another's row or lock would decide on the past. Of a group one verb at a time is at work. The clock is read after each wait, for the same reason.
 CREATE FUNCTION oncegate_acquire(
   _names text[], _execution text, _digest text, _rule text, _owner text, _digest_fields text, _lease_ms bigint, _ttl_ms bigint,
-  _on_failed text, _on_unknown text, _on_completed text,
-  OUT kind text, OUT read_at bigint, OUT record oncegate_record
+  _on_failed text, _on_unknown text, _on_completed text, _group text, _when_busy text, _place_ms bigint,
+  OUT kind text, OUT read_at bigint, OUT held bigint, OUT record oncegate_record
 ) LANGUAGE plpgsql AS $$
 DECLARE
   _name text;
@@ -21,7 +23,23 @@ DECLARE
   _follows text;   -- state of the chosen one; null while nothing lives
   _inserts boolean := cardinality(_names) = 1;
   _expires bigint;
+  _holder text;    -- of the group, and since when
+  _since bigint;
+  _first text;     -- in the line before it
 BEGIN
+  IF _group IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('oncegate group ' || _group, 0));
+    read_at := oncegate_now();
+    SELECT g.holder, g.since INTO _holder, _since FROM oncegate_group AS g WHERE g.name = _group AND g.until > read_at;
+    SELECT w.execution INTO _first FROM oncegate_waiter AS w
+    WHERE w.name = _group AND (w.until > read_at OR w.execution = _execution) ORDER BY w.place LIMIT 1;
+    IF _holder IS NOT NULL THEN
+      held := CASE WHEN _holder <> _execution THEN read_at - _since END;
+    ELSE
+      held := CASE WHEN _first <> _execution THEN 0 END;
+    END IF;
+  END IF;
+
   -- Two requests that look for each other's name find one another here, also where neither has a row yet.
   IF cardinality(_names) > 1 THEN
     PERFORM pg_advisory_xact_lock(key)
@@ -29,7 +47,7 @@ BEGIN
   END IF;
 
   LOOP
-    IF _inserts THEN
+    IF _inserts AND held IS NULL THEN
       read_at := oncegate_now();
       _expires := read_at + _lease_ms + _ttl_ms;
       INSERT INTO oncegate_record AS r (fingerprint, execution, status, rule, owner, digest, digest_fields, created_at,
@@ -40,6 +58,11 @@ BEGIN
       RETURNING r.* INTO record;
       IF FOUND THEN
         kind := 'acquired';
+        IF _group IS NOT NULL THEN
+          INSERT INTO oncegate_group AS g VALUES (_group, _execution, read_at, read_at + _lease_ms)
+          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until;
+          DELETE FROM oncegate_waiter WHERE execution = _execution;
+        END IF;
         RETURN;
       END IF;
     END IF;
@@ -50,19 +73,29 @@ BEGIN
     FOREACH _name IN ARRAY _names LOOP
       SELECT * INTO _one FROM oncegate_record AS r WHERE r.fingerprint = _name FOR UPDATE;
       read_at := oncegate_now();
-      CONTINUE WHEN _one.fingerprint IS NULL OR _one.expires_at <= read_at;
-      _state := CASE WHEN _one.status = 'processing' AND _one.lease_until <= read_at THEN 'unknown' ELSE _one.status END;
+      CONTINUE WHEN _one.fingerprint IS NULL
+        OR (_one.expires_at <= read_at AND _one.tombstone_until <= read_at AND (_one.waiter IS NULL OR _one.wait_until <= read_at));
+      _state := CASE WHEN _one.expires_at <= read_at THEN 'expired' WHEN _one.status = 'processing' AND _one.lease_until <= read_at THEN 'unknown' ELSE _one.status END;
       IF _one.status = 'processing' AND _one.execution = _execution THEN
         record := _one;
         kind := NULL;
         _follows := 'itself';
         EXIT;
       END IF;
+      IF _one.waiter = _execution THEN
+        record := _one;
+        kind := NULL;
+        _follows := CASE _one.status WHEN 'pending' THEN 'none' WHEN 'processing' THEN 'unknown' ELSE _one.status END;
+        EXIT;
+      END IF;
       _word := CASE
         WHEN _one.digest <> _digest THEN 'key_reused'
+        WHEN _one.execution = _execution AND _state = 'expired' THEN 'expired'
         -- A late copy: its execution has ended, and nobody waits for another claim.
         WHEN _one.execution = _execution THEN CASE WHEN _one.status = 'completed' THEN 'completed' ELSE 'unknown' END
+        WHEN _one.wait_until > read_at AND _one.waiter IS NOT NULL THEN 'in_flight'
         WHEN _state = 'processing' THEN 'in_flight'
+        WHEN _state = 'expired' AND _on_completed = 'replay' THEN 'expired'
         WHEN _state = 'completed' AND _on_completed = 'replay' THEN 'completed'
         WHEN _state = 'failed' AND _on_failed = 'replay' AND _one.head IS NOT NULL THEN 'failed'
         WHEN _state = 'unknown' AND _on_unknown = 'refuse' THEN 'unknown'
@@ -70,7 +103,7 @@ BEGIN
       IF _follows IS NULL OR (kind IS NULL AND _word IS NOT NULL) THEN
         record := _one;
         kind := _word;
-        _follows := _state;
+        _follows := CASE _state WHEN 'expired' THEN 'completed' ELSE _state END;
       END IF;
     END LOOP;
 
@@ -88,6 +121,47 @@ BEGIN
       RETURN;
     END IF;
 
+    -- An execution that nobody has heard of keeps its group, but not from a further attempt at its own fact.
+    IF _follows IS NOT NULL AND _holder = record.execution THEN
+      held := NULL;
+    END IF;
+    IF held IS NOT NULL AND _when_busy = 'refuse' THEN
+      kind := 'busy';
+      record := NULL;
+      RETURN;
+    END IF;
+
+    IF held IS NOT NULL THEN
+      kind := 'pending';
+      read_at := oncegate_now();
+      _expires := read_at + _place_ms;
+      INSERT INTO oncegate_waiter AS w (execution, name, fingerprint, until)
+      VALUES (_execution, _group, coalesce(record.fingerprint, _names[1]), _expires)
+      ON CONFLICT (execution) DO UPDATE SET until = excluded.until;
+      UPDATE oncegate_record AS r SET
+        waiter = _execution, wait_until = _expires,
+        -- One that is over does not come back to life.
+        expires_at = CASE WHEN r.status = 'pending' THEN _expires WHEN r.expires_at > read_at THEN greatest(r.expires_at, _expires)
+          ELSE r.expires_at END,
+        sweep_at = CASE WHEN r.sweep_at <= _expires + 600000 THEN r.sweep_at ELSE greatest(r.expires_at, _expires) END
+      WHERE r.fingerprint = record.fingerprint
+      RETURNING r.* INTO record;
+      IF FOUND THEN
+        record.body := NULL;
+        RETURN;
+      END IF;
+      WITH gone AS (
+        DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] RETURNING r.log
+      )
+      INSERT INTO oncegate_dropped_log SELECT gone.log FROM gone WHERE gone.log IS NOT NULL;
+      INSERT INTO oncegate_record AS r (fingerprint, execution, status, attempt, rule, owner, digest, digest_fields, created_at,
+        started_at, updated_at, lease_until, expires_at, sweep_at, waiter, wait_until)
+      VALUES (_names[1], _execution, 'pending', 0, _rule, _owner, _digest, _digest_fields, read_at,
+        read_at, read_at, 0, _expires, _expires, _execution, _expires)
+      RETURNING r.* INTO record;
+      RETURN;
+    END IF;
+
     IF _follows IS NOT NULL THEN
       kind := 'acquired';
       _expires := read_at + _lease_ms + _ttl_ms;
@@ -97,7 +171,7 @@ BEGIN
       IF _follows <> 'itself' THEN
         record.attempt := record.attempt + 1;
         record.after := _follows;
-        record.duplicates := record.duplicates + 1;
+        record.duplicates := record.duplicates + CASE WHEN record.execution = _execution THEN 0 ELSE 1 END;
       END IF;
       IF _follows = 'completed' THEN
         -- A new generation: nothing of the earlier one stays but its count of attempts.
@@ -114,15 +188,22 @@ BEGIN
         expires_at = _expires,
         sweep_at = CASE WHEN r.sweep_at <= _expires + 600000 THEN r.sweep_at ELSE _expires END,
         cancelled = false, head = NULL, body_stored = false, body = NULL,
-        log = NULL, log_head = NULL, log_bytes = 0, log_dropped = false
+        log = NULL, log_head = NULL, log_bytes = 0, log_dropped = false, waiter = NULL, wait_until = 0,
+        tombstone_until = 0
       WHERE r.fingerprint = record.fingerprint;
+      IF _group IS NOT NULL THEN
+        INSERT INTO oncegate_group AS g VALUES (_group, _execution, read_at, read_at + _lease_ms)
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until;
+        DELETE FROM oncegate_waiter WHERE execution = _execution;
+      END IF;
       record.body := NULL;
       RETURN;
     END IF;
 
     -- Nothing lives. What has expired and was not swept yet makes room.
     WITH gone AS (
-      DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] AND r.expires_at <= oncegate_now() RETURNING r.log
+      DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] AND r.expires_at <= oncegate_now()
+        AND r.tombstone_until <= oncegate_now() RETURNING r.log
     )
     INSERT INTO oncegate_dropped_log SELECT gone.log FROM gone WHERE gone.log IS NOT NULL;
     _inserts := true;

@@ -12,7 +12,7 @@ local record, lease, log = KEYS[1], KEYS[2], KEYS[3]
 local offset, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local fields = redis.call('HMGET', record, 'status', 'execution', 'createdAt', 'expiresAt', 'startedAt', 'updatedAt', 'attempt',
-  'duplicates', 'about', 'head', 'logHead', 'logBytes')
+  'duplicates', 'about', 'head', 'logHead', 'logBytes', 'waiter', 'place')
 local status, head, open, log_bytes = fields[1], fields[10], fields[11], fields[12]
 local left = redis.call('PTTL', lease)
 
@@ -32,7 +32,15 @@ local function gone()
     fields = { false, holder }
   end
   local time = redis.call('TIME')
-  return { 'gone', digits(time[1] * 1000 + math.floor(time[2] / 1000)) .. ' ' .. digits(left), packed(fields) }
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local waiter, place = fields[13], tonumber(fields[14] or 0)
+  if waiter and place > now then
+    fields = { 'pending', waiter, fields[3], fields[4], fields[5], fields[6], digits((fields[7] or 1) + 1), fields[8], fields[9] }
+    left = place - now
+  elseif status == 'pending' then
+    return { 'gone' }
+  end
+  return { 'gone', digits(now) .. ' ' .. digits(left), packed(fields) }
 end
 
 local function bytes() return redis.call('GETRANGE', log, ARGV[2], digits(offset + most - 1)) end
@@ -44,7 +52,7 @@ if status == 'processing' then
   if redis.call('EXISTS', log) == 0 then return gone() end
   return { 'open', digits(left), open, bytes() }
 end
-if status == 'unknown' or not head or not head:find('true%]$') then return gone() end
+if status == 'unknown' or status == 'pending' or not head or not head:find('true%]$') then return gone() end
 if not log_bytes then
   return { 'closed', head, redis.call('HGET', record, 'body'):sub(offset + 1, offset + most) }
 end

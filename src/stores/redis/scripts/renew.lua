@@ -1,6 +1,7 @@
 -- renew: gives a living lease its full length again.
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: the body so far)
+--       4 who holds its group (string), where it has one
 -- ARGV  1 execution  2 lease in ms  3 ttl in ms, or 'forever'
 -- Returns  'ok' | 'cancelled': renewed as well | 'stale'
 --
@@ -13,6 +14,8 @@ if fields[1] ~= 'processing' or fields[2] ~= execution then return 'stale' end
 if redis.call('GET', lease) ~= execution then return 'stale' end
 
 redis.call('PEXPIRE', lease, lease_ms)
+local holder = KEYS[4] and redis.call('GET', KEYS[4])
+if holder and holder:sub(1, #execution + 1) == execution .. ' ' then redis.call('PEXPIRE', KEYS[4], lease_ms) end
 if ttl == 'forever' then
   redis.call('HSET', record, 'expiresAt', ttl)
   redis.call('PERSIST', record)
