@@ -19,8 +19,10 @@ import { Durations } from './idempotency/durations.ts'
 import { Inquiries } from './idempotency/inquiries.ts'
 import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
+import { SpooledResults } from './idempotency/spooled-results.ts'
 import { TakeBacks } from './idempotency/take-backs.ts'
 import { MeasuredStore } from './stores/measured-store.ts'
+import { needsSpool, openSpool } from './stores/open-spool.ts'
 import { openStore } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
 import { Upstreams } from './upstream/upstreams.ts'
@@ -48,6 +50,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const secret = new SecretKeys(store, config.secret)
   const durations = new Durations()
   const onBreaker = (rule: string, state: string): void => log.warn({ rule }, `the breaker is ${state}`)
+  const spooled = new SpooledResults({ spool: await spoolOf(config, log), store, log, metrics })
   const gate = {
     store,
     upstreams,
@@ -59,6 +62,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     limits: new Limits(config.rules, { durations, onBreaker }),
     inquiries: new Inquiries(),
     takeBacks: new TakeBacks(store),
+    spooled,
     storeTimeout: config.storeTimeout,
   }
   const byName = new Map(rules.map((rule) => [rule.config.name, rule]))
@@ -107,8 +111,14 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     await admin.close()
     await upstreams.destroy()
     secret.stop()
+    await spooled.close()
     await store.close()
   }
+}
+
+async function spoolOf({ spool, store }: GatewayConfig, log: Log) {
+  if (spool === undefined || !needsSpool(store)) return undefined
+  return openSpool({ ...spool, store, warn: (message) => log.warn(message) })
 }
 
 /** Only rules with a part that may come from several sources are looked on at. */

@@ -8,7 +8,7 @@ import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
 import { NOBODY } from './nobody.ts'
-import { refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
+import { refuseInFlight, refuseReuse, refuseSpooled, refuseUnknown, storeUnavailable } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'
@@ -165,6 +165,8 @@ function answerWithoutStore(
   for (const fingerprint of [operation.fingerprint, ...(operation.aliases ?? [])]) {
     void gate.takeBacks.takeBack({ fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
   }
+  // It was executed, and this gateway has the result: no rule lets the request pass beside it.
+  if (gate.spooled.holds(operation)) return refuseSpooled(operation.fingerprint)
   return refuseWithoutStore(recordMet ? 'refuse' : rule.onStoreError)
 }
 

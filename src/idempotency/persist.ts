@@ -27,7 +27,8 @@ export async function persist<T>(call: () => Promise<T>, limitMs: number, longes
   }
 }
 
-async function withinMs<T>(limitMs: number, work: Promise<T>): Promise<T> {
+/** Rejects with StoreUnavailable when the time is over. */
+export async function withinMs<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new StoreUnavailable('again')), limitMs)

@@ -60,6 +60,12 @@ export function refuseUnstored(record: RecordView, head: ResponseHead): Answer {
   }
 }
 
+/** Its result waits for the store. */
+export function refuseSpooled(fingerprint: string): Answer {
+  const detail = 'The same request was executed, and its answer waits for the store, which is out of reach: ask again for it.'
+  return { kind: 'problem', problem: problem('result-pending', detail, { fingerprint, retryAfterMs: 1000 }) }
+}
+
 export function storeUnavailable(): Problem {
   const detail = 'The store that remembers requests is out of reach; nothing was sent to the upstream.'
   return problem('store-unavailable', detail, { retryAfterMs: 1000 })

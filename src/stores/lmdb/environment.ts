@@ -28,17 +28,21 @@ export interface Environment {
   close(): Promise<void>
 }
 
+export const DURABLE = {
+  // A commit is then synced before anyone can read it. With lmdb-js's default it is readable a moment earlier, and a
+  // duplicate could be answered from a record that a power cut then takes away. As fast here: commits are batched.
+  overlappingSync: false,
+  // With it on, a failed commit (disk full) also rejects a promise that only the driver holds, which ends the process.
+  eventTurnBatching: false,
+}
+
 export function openEnvironment(directory: string): Environment {
   mkdirSync(directory, { recursive: true })
   const root = open({
     path: directory,
     noSubdir: false,
     maxDbs: 8,
-    // A commit is then synced before anyone can read it. With lmdb-js's default it is readable a moment earlier, and a
-    // duplicate could be answered from a record that a power cut then takes away. As fast here: commits are batched.
-    overlappingSync: false,
-    // With it on, a failed commit (disk full) also rejects a promise that only the driver holds, which ends the process.
-    eventTurnBatching: false,
+    ...DURABLE,
   })
   return {
     records: new RecordTable(root.openDB<RecordList, string>('records', { encoding: 'msgpack' })),
@@ -53,7 +57,8 @@ export function openEnvironment(directory: string): Environment {
   }
 }
 
-async function commit<T>(root: RootDatabase, action: () => T): Promise<T> {
+/** Runs the action alone among all processes. Resolves when what it wrote is on disk. */
+export async function commit<T>(root: RootDatabase, action: () => T): Promise<T> {
   try {
     return await root.transaction(action)
   } catch (error) {
