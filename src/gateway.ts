@@ -21,6 +21,7 @@ import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
 import { SpooledResults } from './idempotency/spooled-results.ts'
 import { TakeBacks } from './idempotency/take-backs.ts'
+import { faultLog } from './stores/fault-log.ts'
 import { MeasuredStore } from './stores/measured-store.ts'
 import { needsSpool, openSpool } from './stores/open-spool.ts'
 import { openStore } from './stores/open-store.ts'
@@ -45,12 +46,13 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))
   const metrics = new GatewayMetrics(rules.map((rule) => ({ name: rule.config.name, parts: partsWithChoice(rule) })))
-  const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed))
+  const tellFault = faultLog((message) => log.warn(message))
+  const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed), tellFault)
   let draining = false
   const secret = new SecretKeys(store, config.secret)
   const durations = new Durations()
   const onBreaker = (rule: string, state: string): void => log.warn({ rule }, `the breaker is ${state}`)
-  const spooled = new SpooledResults({ spool: await spoolOf(config, log), store, log, metrics })
+  const spooled = new SpooledResults({ spool: await spoolOf(config, warnings), store, log, metrics })
   const gate = {
     store,
     upstreams,
@@ -116,9 +118,9 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   }
 }
 
-async function spoolOf({ spool, store }: GatewayConfig, log: Log) {
+async function spoolOf({ spool, store }: GatewayConfig, warnings: StartWarnings) {
   if (spool === undefined || !needsSpool(store)) return undefined
-  return openSpool({ ...spool, store, warn: (message) => log.warn(message) })
+  return openSpool({ ...spool, store, warn: (message) => warnings.add(message) })
 }
 
 /** Only rules with a part that may come from several sources are looked on at. */

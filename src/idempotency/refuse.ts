@@ -53,10 +53,14 @@ export function refuseUnknown(record: RecordView, askAgainMs?: number): Answer {
 export function refuseUnstored(record: RecordView, head: ResponseHead): Answer {
   return {
     kind: 'problem',
-    problem: problem('result-not-stored', 'The request was executed, but its answer was over maxResult and is not kept.', {
-      fingerprint: record.fingerprint,
-      members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
-    }),
+    problem: problem(
+      'result-not-stored',
+      'The request was executed, but its answer is not kept: it was over maxResult, or the store had no room for it.',
+      {
+        fingerprint: record.fingerprint,
+        members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
+      },
+    ),
   }
 }
 
@@ -69,4 +73,9 @@ export function refuseSpooled(fingerprint: string): Answer {
 export function storeUnavailable(): Problem {
   const detail = 'The store that remembers requests is out of reach; nothing was sent to the upstream.'
   return problem('store-unavailable', detail, { retryAfterMs: 1000 })
+}
+
+export function storeFull(): Problem {
+  const detail = 'The store that remembers requests has no room for a further one; nothing was sent to the upstream.'
+  return problem('store-unavailable', detail, { retryAfterMs: 5000 })
 }
