@@ -20,8 +20,8 @@ COPY --from=builder /app/build/src ./build/src
 COPY config ./config
 COPY LICENSE CHANGELOG.md ./
 
-# The embedded store lives here; a fresh volume takes over the owner of the folder.
-RUN mkdir /data && chown node:node /data
+# The embedded store and the spool live here; a fresh volume takes over the owner of the folder.
+RUN mkdir /data && chown node:node /data && ln -s /data spool
 VOLUME /data
 USER node
 

@@ -19,8 +19,11 @@ import { Durations } from './idempotency/durations.ts'
 import { Inquiries } from './idempotency/inquiries.ts'
 import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
+import { SpooledResults } from './idempotency/spooled-results.ts'
 import { TakeBacks } from './idempotency/take-backs.ts'
+import { faultLog } from './stores/fault-log.ts'
 import { MeasuredStore } from './stores/measured-store.ts'
+import { needsSpool, openSpool } from './stores/open-spool.ts'
 import { openStore } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
 import { Upstreams } from './upstream/upstreams.ts'
@@ -43,11 +46,13 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))
   const metrics = new GatewayMetrics(rules.map((rule) => ({ name: rule.config.name, parts: partsWithChoice(rule) })))
-  const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed))
+  const tellFault = faultLog((message) => log.warn(message))
+  const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed), tellFault)
   let draining = false
   const secret = new SecretKeys(store, config.secret)
   const durations = new Durations()
   const onBreaker = (rule: string, state: string): void => log.warn({ rule }, `the breaker is ${state}`)
+  const spooled = new SpooledResults({ spool: await spoolOf(config, warnings), store, log, metrics })
   const gate = {
     store,
     upstreams,
@@ -59,6 +64,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     limits: new Limits(config.rules, { durations, onBreaker }),
     inquiries: new Inquiries(),
     takeBacks: new TakeBacks(store),
+    spooled,
     storeTimeout: config.storeTimeout,
   }
   const byName = new Map(rules.map((rule) => [rule.config.name, rule]))
@@ -107,8 +113,14 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     await admin.close()
     await upstreams.destroy()
     secret.stop()
+    await spooled.close()
     await store.close()
   }
+}
+
+async function spoolOf({ spool, store }: GatewayConfig, warnings: StartWarnings) {
+  if (spool === undefined || !needsSpool(store)) return undefined
+  return openSpool({ ...spool, store, warn: (message) => warnings.add(message) })
 }
 
 /** Only rules with a part that may come from several sources are looked on at. */

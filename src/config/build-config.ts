@@ -26,6 +26,7 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
     storeTimeout: checked.storeTimeout,
     replicasAck: checked.replicasAck,
     strict: checked.strict,
+    spool: checked.spool === 'off' ? undefined : { folder: checked.spool.folder, maxBytes: checked.spool.maxSize },
     secret: checked.secret,
     statusPath: checked.statusPath,
     cors: checked.cors,

@@ -95,6 +95,8 @@ export interface GatewayConfig {
   readonly replicasAck: number
   /** Start refuses where it would warn. */
   readonly strict: boolean
+  /** Where results wait for a store on a server that cannot take them in time; undefined: in memory. */
+  readonly spool: { readonly folder: string; readonly maxBytes: number } | undefined
   readonly secret: string
   readonly statusPath: string
   readonly cors: { readonly origins: readonly string[] } | undefined

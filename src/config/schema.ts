@@ -227,6 +227,9 @@ export const ruleSchema = z.strictObject({
   ...ruleSettings,
 })
 
+const SPOOL_FOLDER = './spool'
+const SPOOL_BYTES = 256 * 1024 ** 2
+
 export const configSchema = z.strictObject({
   listen: value
     .address('Where clients connect: host:port, :port (every interface) or a port (this machine only)')
@@ -251,6 +254,22 @@ export const configSchema = z.strictObject({
     .default(0)
     .describe('So many replicas of a Redis must have a claim before it is used, and a result before its end is told'),
   strict: z.boolean().default(false).describe('Start refuses where it would warn: of the configuration, and of what the store may forget'),
+  spool: z
+    .union([
+      z.literal('off'),
+      z
+        .string()
+        .min(1)
+        .transform((folder) => ({ folder, maxSize: SPOOL_BYTES })),
+      z.strictObject({
+        folder: z.string().min(1).default(SPOOL_FOLDER).describe('Where it lies'),
+        maxSize: value.size('What it may hold, all in all').prefault('256MiB'),
+      }),
+    ])
+    .prefault(SPOOL_FOLDER)
+    .describe(
+      'Folder on this machine for results that redis or postgres cannot take in time; off: they wait in memory. Default: ./spool, of 256MiB',
+    ),
   secret: z.string().default('').describe('Keys the fingerprints; made and kept in the store when empty'),
   statusPath: z
     .string()

@@ -1,5 +1,6 @@
 // What `store` may say.
 import { readRedisAddress } from '../model/redis-address.ts'
+import { readLmdbAddress } from './lmdb-address.ts'
 import { didYouMean } from './did-you-mean.ts'
 
 const SCHEMES = ['lmdb:', 'redis://', 'rediss://', 'redis+sentinel://', 'redis+cluster://', 'postgres://', 'memory'] as const
@@ -24,14 +25,15 @@ export function checkStoreUrl(text: string): { message: string; hint?: string | 
   if (scheme === undefined) {
     return { message: 'a store starts with its kind', hint: didYouMean(text, ['lmdb:', 'memory']) ?? expected }
   }
-  if (scheme === 'lmdb:') return text.length > scheme.length ? undefined : { message: 'lmdb: needs a folder', hint: 'write lmdb:./data' }
+  if (scheme === 'lmdb:' && text.length === scheme.length) return { message: 'lmdb: needs a folder', hint: 'write lmdb:./data' }
   if (scheme === 'lmdb://')
     return {
       message: 'lmdb: takes a folder, not a URL',
       hint: 'write lmdb:./data, or lmdb:/var/lib/oncegate for one that starts at the root',
     }
+  if (scheme === 'lmdb:') return wrongIn(() => readLmdbAddress(text), 'write lmdb:./data, or lmdb:./data?maxSize=4GiB')
   const form = REDIS_FORMS[scheme]
-  if (form !== undefined) return checkRedis(text, `write ${scheme}${form}`)
+  if (form !== undefined) return wrongIn(() => readRedisAddress(text), `write ${scheme}${form}`)
   if (scheme === 'postgres://' || scheme === 'postgresql://') {
     // Without a host: the one of `?host=`, a folder with the server's socket, or PGHOST.
     return URL.canParse(text) ? undefined : { message: 'not a valid URL', hint: `write ${scheme}user@host:5432/database` }
@@ -39,9 +41,9 @@ export function checkStoreUrl(text: string): { message: string; hint?: string | 
   return { message: `unknown kind of store "${scheme}"`, hint: didYouMean(scheme, SCHEMES) ?? expected }
 }
 
-function checkRedis(text: string, hint: string): { message: string; hint: string } | undefined {
+function wrongIn(read: () => unknown, hint: string): { message: string; hint: string } | undefined {
   try {
-    readRedisAddress(text)
+    read()
     return undefined
   } catch (error) {
     return { message: error instanceof Error ? error.message : 'not a valid address', hint }

@@ -95,7 +95,7 @@ export function brokenOff(record: RecordView | undefined): Problem {
       return problem('outcome-unknown', 'The execution broke off before its answer was whole; its outcome is not known.', named)
     case 'completed':
     case 'processing':
-      return problem('result-not-stored', 'The answer was too large to keep: it cannot be followed to its end.', named)
+      return problem('result-not-stored', 'The answer is not kept: it cannot be followed to its end.', named)
     default:
       return problem('in-flight', 'The execution ended without an answer: ask again.', { ...named, retryAfterMs: 1000 })
   }

@@ -2,7 +2,7 @@
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem, type Problem, type ProblemName } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
-import { type SettleResult, StoreUnavailable } from '../stores/store.ts'
+import { type SettleRequest, type SettleResult, StoreUnavailable } from '../stores/store.ts'
 import { type Forwarding, forward } from '../upstream/forward.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
 import type { Answer, ClientStream } from './answer.ts'
@@ -11,8 +11,9 @@ import { type ExecutionLabel, executionHeaders } from './execution-headers.ts'
 import { keepLease } from './keep-lease.ts'
 import type { Sign } from './breaker.ts'
 import type { Pass } from './limits.ts'
-import { persist } from './persist.ts'
+import { persist, withinMs } from './persist.ts'
 import { Recording } from './recording.ts'
+import type { RecordedAnswer } from './streamed-answer.ts'
 
 export interface Grant extends ExecutionLabel {
   readonly pass: Pass | undefined
@@ -22,6 +23,8 @@ export interface Grant extends ExecutionLabel {
 
 /** How the upstream's part ended. */
 type Ending = 'whole' | UpstreamError
+
+type Settling = SettleResult | 'kept' | 'unsettled'
 
 /**
  * Resolves when the client has its answer or cannot get one any more. The execution itself does not depend on the
@@ -78,7 +81,7 @@ class Execution {
     let ending: Ending | undefined
     let answered = started
     let result: SettledStatus = 'unknown'
-    let settled: SettleResult | 'unsettled'
+    let settled: Settling
     try {
       ending = await this.#forward()
       answered = performance.now()
@@ -92,7 +95,7 @@ class Execution {
     }
     if (ending !== 'whole') return this.#answerFault(ending)
     if (this.#recording.outcome === 'completed') durations.add(rule.name, performance.now() - started)
-    return settled === 'ok' ? this.#answerWhole() : this.#answerUnsettled(settled)
+    return settled === 'ok' || settled === 'kept' ? this.#answerWhole() : this.#answerUnsettled(settled)
   }
 
   #forward(): Promise<Ending> {
@@ -122,26 +125,58 @@ class Execution {
     else this.#recording.whenDeserted(() => this.cancel())
   }
 
-  /** `unsettled`: the store stayed out of reach for a lease; the settling goes on behind the answer. */
-  async #settle(ending: Ending, to: SettledStatus): Promise<SettleResult | 'unsettled'> {
-    const { rule } = this.#request
-    const { fingerprint, executionId } = this.#grant
+  /**
+   * `kept`: the store is out of reach, and the result is on this machine's disk. `unsettled`: it is in memory only, or may be overtaken;
+   * the settling goes on behind the answer.
+   */
+  async #settle(ending: Ending, to: SettledStatus): Promise<Settling> {
     // What the log is not known to have is found out first: a clean end promises the whole answer.
     const settle = async (): Promise<SettleResult> => {
       const answer = ending === 'whole' ? await this.#recording.close() : undefined
-      return this.#gate.store.settle({
-        fingerprint,
-        executionId,
-        to,
-        response: answer?.response,
-        logged: answer?.logged,
-        ttlMs: rule.ttl,
-        keepAtLeastMs: rule.lease,
-        tombstoneMs: rule.tombstone,
-      })
+      return this.#gate.store.settle(this.#settleRequest(to, answer))
     }
+    // What nobody settles lapses into an unknown outcome by itself.
+    if (to === 'unknown' || !this.#gate.spooled.enabled) return this.#settlePatiently(settle, to)
+    const { storeTimeout } = this.#gate
     try {
-      return this.#told(to, await persist(settle, rule.lease))
+      const stored = persist(settle, storeTimeout)
+      return this.#told(to, await (this.#recording.isStreamed ? withinMs(storeTimeout, stored) : stored))
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      return (await this.#spool(ending, to)) ?? this.#settlePatiently(settle, to)
+    }
+  }
+
+  /** Undefined where the spool has no room for it. */
+  async #spool(ending: Ending, to: SettledStatus): Promise<Settling | undefined> {
+    const { rule } = this.#request
+    const { spooled } = this.#gate
+    const answer = ending === 'whole' ? this.#recording.left() : undefined
+    const result = { rule: rule.name, settle: this.#settleRequest(to, answer), unsure: answer?.unsure }
+    if (!(await spooled.keep(result))) return undefined
+    // Nobody else is granted an execution by then: what the disk has is as good as stored.
+    if (rule.onUnknown === 'refuse') return 'kept'
+    return spooled.whenSettled(this.#grant.executionId, rule.lease)
+  }
+
+  #settleRequest(to: SettledStatus, answer: RecordedAnswer | undefined): SettleRequest {
+    const { ttl, lease, tombstone } = this.#request.rule
+    const { fingerprint, executionId } = this.#grant
+    const { response, logged } = answer ?? {}
+    return {
+      fingerprint,
+      executionId,
+      to,
+      ttlMs: ttl,
+      keepAtLeastMs: lease,
+      tombstoneMs: tombstone,
+      ...(response && { response, logged: logged ?? 0 }),
+    }
+  }
+
+  async #settlePatiently(settle: () => Promise<SettleResult>, to: SettledStatus): Promise<Settling> {
+    try {
+      return this.#told(to, await persist(settle, this.#request.rule.lease))
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       this.#warn('the result cannot be stored yet: the store is out of reach')

@@ -14,12 +14,9 @@ import type { ExecutionLabel } from './execution-headers.ts'
 import type { Inquiries } from './inquiries.ts'
 import type { Limits } from './limits.ts'
 import type { LiveExecutions } from './live-executions.ts'
+import type { Log } from './log.ts'
+import type { SpooledResults } from './spooled-results.ts'
 import type { TakeBacks } from './take-backs.ts'
-
-export interface Log {
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
 
 export interface Gate {
   readonly store: Store
@@ -30,6 +27,7 @@ export interface Gate {
   readonly limits: Limits
   readonly inquiries: Inquiries
   readonly takeBacks: TakeBacks
+  readonly spooled: SpooledResults
   readonly log: Log
   readonly metrics: Metrics
   /** Milliseconds that one store call may take. */

@@ -1,14 +1,23 @@
 // The heart: who may execute, and what everybody else gets.
 import { newExecutionId } from '../model/execution-id.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
-import { StoreUnavailable } from '../stores/store.ts'
+import { StoreFull, StoreUnavailable } from '../stores/store.ts'
 import type { Answer, ClientStream } from './answer.ts'
 import { attach, type Joined } from './attach.ts'
 import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
 import { NOBODY } from './nobody.ts'
-import { expired, refuseBusy, refuseInFlight, refuseReuse, refuseUnknown, storeUnavailable } from './refuse.ts'
+import {
+  expired,
+  refuseBusy,
+  refuseInFlight,
+  refuseReuse,
+  refuseSpooled,
+  refuseUnknown,
+  storeFull,
+  storeUnavailable,
+} from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'
@@ -44,7 +53,11 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     return {
-      answer: answerWithoutStore(gate, request, { executionId, recordMet: met !== undefined || turns.unknownMet || turns.hasWaited }),
+      answer: answerWithoutStore(gate, request, {
+        executionId,
+        recordMet: met !== undefined || turns.unknownMet || turns.hasWaited,
+        error,
+      }),
       fingerprint: request.operation.fingerprint,
     }
   }
@@ -72,7 +85,7 @@ function inBackground(
     return undefined
   })
   begun?.catch((error: unknown) => {
-    if (error instanceof StoreUnavailable) answerWithoutStore(gate, request, { executionId, recordMet: true })
+    if (error instanceof StoreUnavailable) answerWithoutStore(gate, request, { executionId, recordMet: true, error })
     else gate.log.error({ err: error, fingerprint }, 'a request that waited in the background failed')
   })
   return { answer: { kind: 'accepted', fingerprint, status: 'pending' }, fingerprint }
@@ -195,11 +208,14 @@ function withPreference(answer: Answer, holdMs: number): Answer {
 function answerWithoutStore(
   gate: Gate,
   { rule, operation }: GuardedRequest,
-  { executionId, recordMet }: { executionId: string; recordMet: boolean },
+  { executionId, recordMet, error }: { executionId: string; recordMet: boolean; error: StoreUnavailable },
 ): Answer {
   for (const fingerprint of [operation.fingerprint, ...(operation.aliases ?? [])]) {
     void gate.takeBacks.takeBack({ fingerprint, executionId, ttlMs: rule.ttl, keepAtLeastMs: rule.lease })
   }
+  // It was executed, and this gateway has the result: no rule lets the request pass beside it.
+  if (gate.spooled.holds(operation)) return refuseSpooled(operation.fingerprint)
+  if (error instanceof StoreFull && rule.onStoreError === 'refuse') return { kind: 'problem', problem: storeFull() }
   return refuseWithoutStore(recordMet ? 'refuse' : rule.onStoreError)
 }
 

@@ -1,7 +1,7 @@
 // Writes one streamed answer into the store's log, behind the stream: one append under way at a time, the next carrying all
 // that has come since.
 import type { AnswerHead } from '../model/stored-response.ts'
-import { type ExecutionName, type SettleResult, type Store, StoreUnavailable } from '../stores/store.ts'
+import { type AppendRequest, type ExecutionName, type SettleResult, type Store, StoreUnavailable } from '../stores/store.ts'
 import { persist } from './persist.ts'
 
 /** An answer that is whole by then is stored in one piece with its end. */
@@ -63,6 +63,21 @@ export class LogWriter {
     return { logged: this.#logged, rest: Buffer.concat(this.#waiting) }
   }
 
+  /**
+   * What `close` would tell, as far as it is known now: where it is not known whether the last piece is logged, that very piece, which
+   * counts as logged. Undefined where the log is lost.
+   */
+  left(): { logged: number; rest: Buffer; unsure: AppendRequest | undefined } | undefined {
+    this.stop()
+    if (this.#lost) return undefined
+    const { chunk, pieces } = this.#unsure ?? { chunk: undefined, pieces: 0 }
+    return {
+      logged: this.#logged + (chunk?.length ?? 0),
+      rest: Buffer.concat(this.#waiting.slice(pieces)),
+      unsure: chunk && this.#request(chunk, false),
+    }
+  }
+
   /** No further append is begun. */
   stop(): void {
     this.#closed = true
@@ -111,8 +126,13 @@ export class LogWriter {
   }
 
   #append(chunk: Buffer, overflow: boolean): Promise<SettleResult> {
-    const { fingerprint, executionId, head, patienceMs } = this.#options
-    const request = {
+    const request = this.#request(chunk, overflow)
+    return persist(() => this.#store.append(request), this.#options.patienceMs)
+  }
+
+  #request(chunk: Buffer, overflow: boolean): AppendRequest {
+    const { fingerprint, executionId, head } = this.#options
+    return {
       fingerprint,
       executionId,
       offset: this.#logged,
@@ -120,7 +140,6 @@ export class LogWriter {
       ...(this.#begun ? {} : { head }),
       ...(overflow && { overflow }),
     }
-    return persist(() => this.#store.append(request), patienceMs)
   }
 
   #lose(): void {

@@ -5,7 +5,7 @@ import { headerValue, passedOn } from '../model/headers.ts'
 import type { OutcomeTable } from '../model/outcome.ts'
 import type { Problem } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
-import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
+import type { HeaderList } from '../model/stored-response.ts'
 import type { ExecutionName } from '../stores/store.ts'
 import type { ClientStream } from './answer.ts'
 import type { Completion } from './completion/completion.ts'
@@ -13,17 +13,11 @@ import { watchCompletion } from './completion/watch-completion.ts'
 import { type Followed, follow } from './follow.ts'
 import type { Gate } from './gate.ts'
 import { storedHeaders } from './stored-headers.ts'
-import { StreamedAnswer } from './streamed-answer.ts'
+import { type RecordedAnswer, StreamedAnswer } from './streamed-answer.ts'
 
 /** A whole answer up to this size waits for the commit as one piece; it could not be useful earlier. */
 const HELD_BYTES = 65_536
 const NOTHING = Buffer.alloc(0)
-
-export interface RecordedAnswer {
-  readonly response: StoredResponse
-  /** Bytes of the body that are in the store's log already. */
-  readonly logged: number
-}
 
 export interface RecordingOptions {
   readonly gate: Gate
@@ -106,9 +100,21 @@ export class Recording {
     return this.#completion === undefined || this.#completion.isComplete()
   }
 
+  get isStreamed(): boolean {
+    return this.#stream !== undefined
+  }
+
   /** What the settling says of the whole answer. */
   close(): RecordedAnswer | Promise<RecordedAnswer> {
-    if (this.#stream !== undefined) return this.#stream.close()
+    return this.#stream === undefined ? this.#heldAnswer() : this.#stream.close()
+  }
+
+  /** The same without the store, which has nothing to say to the spool. */
+  left(): RecordedAnswer {
+    return this.#stream === undefined ? this.#heldAnswer() : this.#stream.left()
+  }
+
+  #heldAnswer(): RecordedAnswer {
     const body = this.#body()
     const bodyStored = body.length <= this.#options.rule.maxResult
     const { status, headers } = this.#storedHead()

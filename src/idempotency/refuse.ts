@@ -78,14 +78,29 @@ export function expired(fingerprint: string): Problem {
 export function refuseUnstored(record: RecordView, head: ResponseHead): Answer {
   return {
     kind: 'problem',
-    problem: problem('result-not-stored', 'The request was executed, but its answer was over maxResult and is not kept.', {
-      fingerprint: record.fingerprint,
-      members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
-    }),
+    problem: problem(
+      'result-not-stored',
+      'The request was executed, but its answer is not kept: it was over maxResult, or the store had no room for it.',
+      {
+        fingerprint: record.fingerprint,
+        members: { http_status: head.status, result_hash: `sha256:${head.bodyHash}` },
+      },
+    ),
   }
+}
+
+/** Its result waits for the store. */
+export function refuseSpooled(fingerprint: string): Answer {
+  const detail = 'The same request was executed, and its answer waits for the store, which is out of reach: ask again for it.'
+  return { kind: 'problem', problem: problem('result-pending', detail, { fingerprint, retryAfterMs: 1000 }) }
 }
 
 export function storeUnavailable(): Problem {
   const detail = 'The store that remembers requests is out of reach; nothing was sent to the upstream.'
   return problem('store-unavailable', detail, { retryAfterMs: 1000 })
+}
+
+export function storeFull(): Problem {
+  const detail = 'The store that remembers requests has no room for a further one; nothing was sent to the upstream.'
+  return problem('store-unavailable', detail, { retryAfterMs: 5000 })
 }

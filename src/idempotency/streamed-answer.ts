@@ -1,7 +1,7 @@
 // One answer on its way from the upstream: to everybody who follows it, and into the store's log.
 import { createHash } from 'node:crypto'
 import type { AnswerHead, StoredResponse } from '../model/stored-response.ts'
-import type { ExecutionName, Store } from '../stores/store.ts'
+import type { AppendRequest, ExecutionName, Store } from '../stores/store.ts'
 import { type AnswerEnd, LiveAnswer } from './live-answer.ts'
 import { LogWriter } from './log-writer.ts'
 
@@ -18,6 +18,14 @@ export interface StreamedAnswerOptions extends ExecutionName {
   readonly patienceMs: number
   readonly pauseUpstream: () => void
   readonly resumeUpstream: () => void
+}
+
+export interface RecordedAnswer {
+  readonly response: StoredResponse
+  /** Bytes of the body that are in the store's log already. */
+  readonly logged: number
+  /** A piece that was sent to the log, and nobody knows whether it is there: it counts as logged. */
+  readonly unsure?: AppendRequest | undefined
 }
 
 export class StreamedAnswer {
@@ -58,13 +66,26 @@ export class StreamedAnswer {
   }
 
   /** The upstream's end has come: what the settling says of the answer. Rejects while the store is away; it may be called again. */
-  async close(): Promise<{ response: StoredResponse; logged: number }> {
-    const { stored, maxBytes } = this.#options
+  async close(): Promise<RecordedAnswer> {
     await this.#overflow
-    const { logged, rest } = await this.#writer.close()
-    const bodyStored = this.live.length <= maxBytes && !this.#writer.lost
+    const written = await this.#writer.close()
+    return this.#whole(this.#writer.lost ? undefined : written)
+  }
+
+  /** The same as far as it is known without the store, for a settling that is put off. */
+  left(): RecordedAnswer {
+    const left = this.#writer.left()
+    const whole = this.#whole(left)
+    return whole.response.head.bodyStored ? { ...whole, unsure: left?.unsure } : whole
+  }
+
+  #whole(written: { logged: number; rest: Buffer } | undefined): RecordedAnswer {
+    const { stored, maxBytes } = this.#options
+    const bodyStored = written !== undefined && this.live.length <= maxBytes
     const head = { ...stored, bodyHash: (this.#bodyHash ??= this.#hash.digest('hex')), bodyBytes: this.live.length, bodyStored }
-    return { response: { head, body: bodyStored ? rest : Buffer.alloc(0) }, logged: bodyStored ? logged : 0 }
+    return bodyStored
+      ? { response: { head, body: written.rest }, logged: written.logged }
+      : { response: { head, body: Buffer.alloc(0) }, logged: 0 }
   }
 
   /** The record is settled: everybody may see the end. */

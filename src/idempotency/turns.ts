@@ -63,8 +63,11 @@ export class Turns {
 
   #acquire(onCompleted: OnCompleted): Promise<Turn | Pending> {
     const [gate, request, executionId] = [this.#gate, this.#request, this.#executionId]
-    const acquire = (how: OnCompleted): Promise<Claim> =>
+    const ask = (how: OnCompleted): Promise<Claim> =>
       persist(() => gate.store.acquire(acquireRequest(request, executionId, how)), gate.storeTimeout)
+    // A result that waits for the store comes first: by its record alone nobody would know of it.
+    const acquire = (how: OnCompleted): Promise<Claim> =>
+      gate.spooled.holds(request.operation) ? gate.spooled.settle(request.operation).then(() => ask(how)) : ask(how)
     const limits = gate.limits.of(request.rule)
     return limits === undefined ? acquire(onCompleted) : acquireWithin(limits, gate, request, { executionId, onCompleted, acquire })
   }

@@ -93,5 +93,7 @@ export interface Metrics {
   /** The upstream or an operator has said what came of an execution whose outcome was unknown. */
   learned(to: 'completed' | 'failed'): void
   leaseLost(): void
+  /** So many results wait in the spool for the store. */
+  spooled(results: number): void
   store(verb: StoreVerb, ms: number, failed: boolean): void
 }

@@ -40,6 +40,10 @@ function families() {
     staleSettles: counter('stale_settles_total', 'Results refused because a later execution holds the record'),
     leasesLost: counter('leases_lost_total', 'Executions whose lease ran out while they went on'),
     storeErrors: counter('store_errors_total', 'Calls that the store did not answer'),
+    spooled: new Family('gauge', {
+      name: 'oncegate_spooled_results',
+      help: 'Results on this machine that wait for the store, which could not take them in time',
+    }),
     inFlight: new Family('gauge', { name: 'oncegate_in_flight', help: 'Executions under way in this gateway' }),
     overhead: new HistogramFamily(
       { name: 'oncegate_overhead_seconds', help: 'What guarded requests took besides the upstream, with the store' },
@@ -67,6 +71,7 @@ export class GatewayMetrics implements Metrics {
   readonly #learned: Record<'completed' | 'failed', Cell>
   readonly #staleSettles: Cell
   readonly #leasesLost: Cell
+  readonly #spooled: Cell
   readonly #store: Record<StoreVerb, Durations>
   readonly #storeErrors: Record<StoreVerb, Cell>
 
@@ -84,6 +89,7 @@ export class GatewayMetrics implements Metrics {
     this.#learned = keyed(['completed', 'failed'], (to) => all.transitions.add({ from: 'unknown', to, legal: 'true' }))
     this.#staleSettles = all.staleSettles.add()
     this.#leasesLost = all.leasesLost.add()
+    this.#spooled = all.spooled.add()
     this.#store = keyed(STORE_VERBS, (verb) => all.store.add({ verb }))
     this.#storeErrors = keyed(STORE_VERBS, (verb) => all.storeErrors.add({ verb }))
   }
@@ -112,6 +118,10 @@ export class GatewayMetrics implements Metrics {
 
   leaseLost(): void {
     this.#leasesLost.value++
+  }
+
+  spooled(results: number): void {
+    this.#spooled.value = results
   }
 
   store(verb: StoreVerb, ms: number, failed: boolean): void {

@@ -1,4 +1,4 @@
-// A store that tells how long its calls take.
+// A store that tells how long its calls take, and why they fail.
 import type { Metrics, StoreVerb } from '../model/metrics.ts'
 import type { RecordView } from '../model/record.ts'
 import type { KeptResponse } from '../model/stored-response.ts'
@@ -19,9 +19,12 @@ export class MeasuredStore implements Store {
   readonly #store: Store
   readonly #tell: Metrics['store']
 
-  constructor(store: Store, tell: Metrics['store']) {
+  readonly #onFault: (verb: string, error: unknown) => void
+
+  constructor(store: Store, tell: Metrics['store'], onFault: (verb: string, error: unknown) => void) {
     this.#store = store
     this.#tell = tell
+    this.#onFault = onFault
   }
 
   acquire(request: AcquireRequest): Promise<Claim> {
@@ -76,7 +79,10 @@ export class MeasuredStore implements Store {
   #timed<T>(verb: StoreVerb, since: number, call: Promise<T>): Promise<T> {
     call.then(
       () => this.#tell(verb, performance.now() - since, false),
-      () => this.#tell(verb, performance.now() - since, true),
+      (error: unknown) => {
+        this.#tell(verb, performance.now() - since, true)
+        this.#onFault(verb, error)
+      },
     )
     return call
   }

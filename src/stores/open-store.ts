@@ -1,9 +1,10 @@
 // Opens the store that an address names, loading only that store's driver.
+import { readLmdbAddress } from '../config/lmdb-address.ts'
 import { readRedisAddress } from '../model/redis-address.ts'
 import type { StoreOptions } from './store-options.ts'
 import type { Store } from './store.ts'
 
-/** `memory:`, `lmdb:<directory>`, what `readRedisAddress` takes, `postgres://…`. A server that is down does not stop a gateway from starting. */
+/** `memory:`, what `readLmdbAddress` and `readRedisAddress` take, `postgres://…`. A server that is down does not stop a gateway from starting. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const scheme = url.slice(0, url.indexOf(':') + 1)
   switch (scheme) {
@@ -12,10 +13,9 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
       return new MemoryStore()
     }
     case 'lmdb:': {
-      const directory = url.slice(scheme.length)
-      if (directory === '') throw new RangeError('lmdb: needs a directory, as in lmdb:./data')
+      const { directory, maxBytes } = readLmdbAddress(url)
       const { LmdbStore } = await import('./lmdb/lmdb-store.ts')
-      return new LmdbStore(directory, options)
+      return new LmdbStore(directory, { ...options, maxBytes })
     }
     case 'redis:':
     case 'rediss:':

@@ -200,3 +200,8 @@ export class StoreUnavailable extends Error {
     super(`the store did not answer: ${verb}`, { cause })
   }
 }
+
+/** There is no room for a further execution, and there will be none in a moment. This call has granted nothing. */
+export class StoreFull extends StoreUnavailable {
+  override name = 'StoreFull'
+}

@@ -1,6 +1,7 @@
 // One place of a chaos run's gateways: a process that is killed and comes back, stands still, or has its clock set.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewayProcess, gatewayProcess } from '../helpers/gateway-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import type { Recorder } from './recorder.ts'
 import { send } from '../helpers/client.ts'
 import { LIMITS, rulesYaml } from './rules.ts'
@@ -23,6 +24,7 @@ export interface PlaceOptions {
 export class ProcessGateway implements ChaosGateway {
   readonly #options: PlaceOptions
   #process: GatewayProcess | undefined
+  #spool: ReturnType<typeof temporaryDirectory> | undefined
   #turn: Promise<void> = Promise.resolve()
   url = ''
   up = false
@@ -45,13 +47,15 @@ export class ProcessGateway implements ChaosGateway {
     })
   }
 
-  #begin(): Promise<GatewayProcess> {
+  async #begin(): Promise<GatewayProcess> {
     const { gateway, upstream, store, top = '' } = this.#options
+    // The next process in this place finds what the killed one has spooled.
+    const { path } = await (this.#spool ??= temporaryDirectory())
     return gatewayProcess({
       upstream,
       store,
       rules: rulesYaml(),
-      top: `storeTimeout: ${LIMITS.storeTimeoutMs}ms\n${top}`,
+      top: `storeTimeout: ${LIMITS.storeTimeoutMs}ms\nspool: ${path}\n${top}`,
       nodeOptions: ['--import', shiftedClock],
       // Some clocks are ahead, the others behind.
       env: { CHAOS_CLOCK_SHIFT_MS: String(gateway % 2 === 0 ? -3_600_000 : 3_600_000) },
@@ -71,6 +75,7 @@ export class ProcessGateway implements ChaosGateway {
   async stop(): Promise<void> {
     await this.#turn
     await this.#process?.kill()
+    await (await this.#spool)?.remove()
   }
 
   async standStill(ms: number): Promise<void> {

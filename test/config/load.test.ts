@@ -21,6 +21,7 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
     storeTimeout: 1000,
     replicasAck: 0,
     strict: false,
+    spool: { folder: './spool', maxBytes: 268_435_456 },
     secret: '',
     statusPath: '/status',
     cors: undefined,

@@ -288,6 +288,14 @@ check('a misspelt PostgreSQL', 'upstream: http://a\nstore: ¦postgress://h/db\n'
 check('a PostgreSQL address that is none', 'upstream: http://a\nstore: ¦postgres://h:x/db\n', { says: /not a valid URL/, hint: /5432/ })
 check('a PostgreSQL address', "upstream: http://a\nstore: 'postgresql://u:p@h/db?schema=s&connections=4'\n")
 check('a PostgreSQL socket', "upstream: http://a\nstore: 'postgres:///db?host=/run/postgresql'\n")
+check('an LMDB store that may grow to a size', "upstream: http://a\nstore: 'lmdb:./data?maxSize=4GiB'\n")
+check('an LMDB size without a unit', 'upstream: http://a\nstore: ¦lmdb:./data?maxSize=4\n', {
+  says: /maxSize is a size/,
+  hint: /maxSize=4GiB/,
+})
+check('an LMDB size that holds nothing', 'upstream: http://a\nstore: ¦lmdb:./data?maxSize=4KiB\n', { says: /at least 1MiB/ })
+check('an LMDB option that is none', 'upstream: http://a\nstore: ¦lmdb:./data?max=4GiB\n', { says: /no "max"/ })
+check('a spool with a size that has no unit', 'upstream: http://a\nspool: { folder: ./s, maxSize: ¦4 }\n', { says: /expected a size/ })
 check('a store without its kind', 'upstream: http://a\nstore: ¦memry\n', {
   says: /starts with its kind/,
   hint: /did you mean "memory"\?/,

@@ -24,7 +24,7 @@ const FLOORS: Readonly<Record<string, number>> = {
 
 /** The heart and all above it know the interface; only the one who builds the house knows a store. */
 const KNOWS_STORES: readonly string[] = ['stores', 'gateway.ts', 'cli', 'main.ts']
-const STORE_INTERFACE = 'stores/store.ts'
+const STORE_INTERFACES: readonly string[] = ['stores/store.ts', 'stores/spool.ts']
 
 /** Where a package may be imported: a room or a folder (`/` at the end), or one file. `@fastify/` stands for every plugin. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -85,8 +85,8 @@ function brokenRelativeImport(path: string, target: string, paths: ReadonlySet<s
   const [from, to] = [roomOf(path), roomOf(resolved)]
   if (from === to) return []
   if ((FLOORS[to] ?? 0) >= (FLOORS[from] ?? 0)) return [`${path}: imports ${resolved}, which is not on a lower floor`]
-  if (to === 'stores' && resolved !== STORE_INTERFACE && !KNOWS_STORES.includes(from)) {
-    return [`${path}: imports ${resolved}, but may know only ${STORE_INTERFACE}`]
+  if (to === 'stores' && !STORE_INTERFACES.includes(resolved) && !KNOWS_STORES.includes(from)) {
+    return [`${path}: imports ${resolved}, but may know only ${STORE_INTERFACES.join(' and ')}`]
   }
   return []
 }

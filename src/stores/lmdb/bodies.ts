@@ -61,3 +61,11 @@ function hasPieces(record: KeptRecord): boolean {
 function isLarge({ head }: KeptRecord): boolean {
   return head?.bodyStored === true && head.bodyBytes > INLINE_BYTES
 }
+
+/** The same settling of an answer whose body is not kept. */
+export function withoutBody(request: SettleRequest): SettleRequest {
+  const { response } = request
+  return response === undefined
+    ? request
+    : { ...request, logged: 0, response: { head: { ...response.head, bodyStored: false }, body: NO_BODY } }
+}

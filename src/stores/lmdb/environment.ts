@@ -8,6 +8,13 @@ import { RecordTable, type RecordList } from './record-table.ts'
 
 export type { LmdbRecord } from './record-table.ts'
 
+export interface Size {
+  /** Pages that hold something. */
+  readonly usedBytes: number
+  /** It never shrinks: what is free in it is used again. */
+  readonly fileBytes: number
+}
+
 export interface Environment {
   readonly records: RecordTable
   /**
@@ -26,9 +33,19 @@ export interface Environment {
   readonly dataFile: string
   /** Runs the action alone among all processes. Resolves when what it wrote is on disk. */
   transaction<T>(action: () => T): Promise<T>
+  /** In a transaction as it stands there, else as it was committed. */
+  size(): Size
   /** Lets the next reads see what other processes have committed by now. */
   refresh(): void
   close(): Promise<void>
+}
+
+export const DURABLE = {
+  // A commit is then synced before anyone can read it. With lmdb-js's default it is readable a moment earlier, and a
+  // duplicate could be answered from a record that a power cut then takes away. As fast here: commits are batched.
+  overlappingSync: false,
+  // With it on, a failed commit (disk full) also rejects a promise that only the driver holds, which ends the process.
+  eventTurnBatching: false,
 }
 
 export function openEnvironment(directory: string): Environment {
@@ -37,27 +54,44 @@ export function openEnvironment(directory: string): Environment {
     path: directory,
     noSubdir: false,
     maxDbs: 8,
-    // A commit is then synced before anyone can read it. With lmdb-js's default it is readable a moment earlier, and a
-    // duplicate could be answered from a record that a power cut then takes away. As fast here: commits are batched.
-    overlappingSync: false,
-    // With it on, a failed commit (disk full) also rejects a promise that only the driver holds, which ends the process.
-    eventTurnBatching: false,
+    ...DURABLE,
   })
+  const records = new RecordTable(root.openDB<RecordList, string>('records', { encoding: 'msgpack' }))
+  const bodies = root.openDB<Buffer, string>('bodies', { encoding: 'binary' })
+  const pieces = root.openDB<Buffer, [string, number]>('pieces', { encoding: 'binary' })
+  const expiry = root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' })
   return {
-    records: new RecordTable(root.openDB<RecordList, string>('records', { encoding: 'msgpack' })),
-    bodies: root.openDB<Buffer, string>('bodies', { encoding: 'binary' }),
-    pieces: root.openDB<Buffer, [string, number]>('pieces', { encoding: 'binary' }),
-    expiry: root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' }),
+    records,
+    bodies,
+    pieces,
+    expiry,
     groups: root.openDB<Group, string>('groups', { encoding: 'msgpack' }),
     meta: root.openDB<string, string>('meta', { encoding: 'string' }),
     dataFile: join(directory, 'data.mdb'),
     transaction: (action) => commit(root, action),
+    size: () => sizeOf([records, bodies, pieces, expiry]),
     refresh: () => root.resetReadTxn(),
     close: () => root.close(),
   }
 }
 
-async function commit<T>(root: RootDatabase, action: () => T): Promise<T> {
+/** What the driver tells of one tree; of the file, too. */
+interface Stats {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
+function sizeOf(trees: readonly { getStats(): object }[]): Size {
+  const all = trees.map((tree) => tree.getStats() as Stats & { lastPageNumber: number; free: Stats })
+  const { pageSize, lastPageNumber, free } = all[0]!
+  const pages = [...all, free].reduce((sum, one) => sum + one.treeBranchPageCount + one.treeLeafPageCount + one.overflowPages, 0)
+  return { usedBytes: pages * pageSize, fileBytes: (lastPageNumber + 1) * pageSize }
+}
+
+/** Runs the action alone among all processes. Resolves when what it wrote is on disk. */
+export async function commit<T>(root: RootDatabase, action: () => T): Promise<T> {
   try {
     return await root.transaction(action)
   } catch (error) {

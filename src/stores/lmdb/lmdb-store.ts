@@ -16,7 +16,7 @@ import type {
   SettleResult,
   Store,
 } from '../store.ts'
-import { StoreUnavailable } from '../store.ts'
+import { StoreFull, StoreUnavailable } from '../store.ts'
 import type { Decided, Refusal } from '../transitions.ts'
 import {
   append,
@@ -34,7 +34,7 @@ import {
   viewOf,
   withdraw,
 } from '../transitions.ts'
-import { dropAnswer, inlineBody, keepBody, readBytes } from './bodies.ts'
+import { dropAnswer, inlineBody, keepBody, readBytes, withoutBody } from './bodies.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
@@ -42,8 +42,10 @@ import { inTransaction, openEnvironment } from './environment.ts'
 import { index, sweep } from './expiry.ts'
 import { firstInGroup, freeGroup, keepGroup, leaveGroup, look, writeGroup } from './group-table.ts'
 import { dropPieces, writePieces } from './pieces.ts'
+import { Space } from './space.ts'
 
 const SWEEP_EVERY_MS = 2000
+const NOTHING = Buffer.alloc(0)
 
 /**
  * One machine has one clock: leases and expiry are by Date.now(). What changes the record runs in a write transaction,
@@ -51,6 +53,7 @@ const SWEEP_EVERY_MS = 2000
  */
 export class LmdbStore implements Store {
   readonly #environment: Environment
+  readonly #space: Space
   readonly #timeoutMs: number
   readonly #warn: (message: string) => void
   readonly #changes: ChangeFeed
@@ -59,8 +62,9 @@ export class LmdbStore implements Store {
   #sweeping = false
   #closed = false
 
-  constructor(directory: string, { timeoutMs, warn }: StoreOptions) {
+  constructor(directory: string, { timeoutMs, warn, maxBytes }: StoreOptions & { readonly maxBytes?: number | undefined }) {
     this.#environment = openEnvironment(directory)
+    this.#space = new Space(this.#environment, { directory, maxBytes, warn })
     this.#timeoutMs = timeoutMs
     this.#warn = warn
     this.#duplicates = new DuplicateCounts(this.#environment)
@@ -81,7 +85,13 @@ export class LmdbStore implements Store {
       if (record === undefined) return undefined
       return this.#refuse(decision, request, { fingerprint, record }, now)
     })
-    return refused ?? this.#writing('acquire', () => this.#acquire(request))
+    if (refused !== undefined) return refused
+    if (!this.#space.mayGrant()) {
+      // Whatever is over makes room now.
+      void this.#sweep()
+      throw new StoreFull('acquire')
+    }
+    return this.#writing('acquire', () => this.#acquire(request))
   }
 
   renew(request: RenewRequest): Promise<SettleResult | 'cancelled'> {
@@ -197,6 +207,8 @@ export class LmdbStore implements Store {
     if (without !== undefined) return this.#withdraw(request, without, now)
     const settled = settle(record, request, now)
     if (typeof settled === 'string') return settled
+    // A settling without a body finds room where nothing else does.
+    if (request.response !== undefined && !this.#space.mayKeep(request.response.body.length)) return this.#settle(withoutBody(request))
     this.#put(fingerprint, settled)
     keepBody(this.#environment, record!, settled, request)
     freeGroup(this.#environment, fingerprint, { before: record!, after: settled }, now)
@@ -223,6 +235,10 @@ export class LmdbStore implements Store {
     const { fingerprint, executionId, offset, chunk, overflow } = request
     const appended = append(this.#living(fingerprint, Date.now()), request)
     if (typeof appended === 'string') return appended
+    if (overflow !== true && !this.#space.mayKeep(chunk.length)) {
+      this.#append({ ...request, chunk: NOTHING, overflow: true })
+      return 'stale'
+    }
     this.#put(fingerprint, appended)
     if (overflow === true) dropPieces(this.#environment, executionId)
     else writePieces(this.#environment, executionId, offset, chunk)

@@ -49,6 +49,10 @@ export class RecordTable {
     this.#lists = lists
   }
 
+  getStats(): object {
+    return this.#lists.getStats()
+  }
+
   get(fingerprint: string): LmdbRecord | undefined {
     const list = this.#lists.get(fingerprint)
     return list && fromList(list)
