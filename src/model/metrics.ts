@@ -65,7 +65,19 @@ export const SETTLED: readonly SettledStatus[] = ['completed', 'failed', 'unknow
 export const STATES_BEFORE = ['none', 'failed', 'unknown', 'completed'] as const
 export type StateBefore = (typeof STATES_BEFORE)[number]
 
-export const STORE_VERBS = ['acquire', 'renew', 'settle', 'append', 'cancel', 'readLog', 'read', 'readResponse', 'ping'] as const
+export const STORE_VERBS = [
+  'acquire',
+  'renew',
+  'settle',
+  'append',
+  'cancel',
+  'readLog',
+  'read',
+  'readResponse',
+  'list',
+  'remove',
+  'ping',
+] as const
 export type StoreVerb = (typeof STORE_VERBS)[number]
 
 /** Durations are milliseconds. */

@@ -7,8 +7,10 @@ import type {
   AppendRequest,
   Claim,
   ExecutionName,
+  ListRequest,
   LogReading,
   LogRequest,
+  RecordsPage,
   RenewRequest,
   SettleRequest,
   SettleResult,
@@ -50,6 +52,14 @@ export class MeasuredStore implements Store {
 
   read(fingerprint: string): Promise<RecordView | undefined> {
     return this.#timed('read', performance.now(), this.#store.read(fingerprint))
+  }
+
+  list(request: ListRequest): Promise<RecordsPage> {
+    return this.#timed('list', performance.now(), this.#store.list(request))
+  }
+
+  remove(request: ExecutionName): Promise<SettleResult> {
+    return this.#timed('remove', performance.now(), this.#store.remove(request))
   }
 
   readResponse(fingerprint: string): Promise<KeptResponse | undefined> {

@@ -28,6 +28,9 @@
 //  G12 While an execution runs its answer may be appended to the record's log, piece by piece, by that execution alone. A
 //      reader sees a beginning of what was appended, without gaps, and never the log of another execution. Only a settling
 //      makes it a result; a log whose execution ends without one is gone, and so is one of which a piece was lost.
+//  G13 A listing comes upon every record that lives from its first step to its last; upon one that comes or goes meanwhile,
+//      or is known under its claim alone, it may or may not. A step looks at a bounded number of records, and holds nobody up.
+//  G14 A record is removed only with the execution that it was seen with, and not while its lease lives. Nothing of it is left.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
@@ -123,6 +126,20 @@ export interface LogRequest extends ExecutionName {
   readonly maxBytes: number
 }
 
+export interface ListRequest {
+  /** Where the step before has ended; undefined: the first step. */
+  readonly cursor: string | undefined
+  /** About how many records to look at in this step. */
+  readonly limit: number
+}
+
+export interface RecordsPage {
+  /** In no order that means anything, and one may come twice in a listing. May be empty before the end. */
+  readonly records: readonly RecordView[]
+  /** Undefined: the listing has come to its end. */
+  readonly cursor: string | undefined
+}
+
 export type LogReading =
   /** The answer is still coming. Without a head: nothing of it was appended yet. */
   | { readonly kind: 'open'; readonly head: AnswerHead | undefined; readonly bytes: Buffer; readonly leaseLeft: number }
@@ -150,6 +167,10 @@ export interface Store {
   readLog(request: LogRequest): Promise<LogReading>
   /** A reading without side effect; undefined when there is no such record. */
   read(fingerprint: string): Promise<RecordView | undefined>
+  /** One step of a listing of all records. A cursor that this store never gave is a mistake of the caller. */
+  list(request: ListRequest): Promise<RecordsPage>
+  /** `stale`: another execution holds it by now, it runs, or there is none. */
+  remove(request: ExecutionName): Promise<SettleResult>
   /** The stored answer, or undefined when there is none. */
   readResponse(fingerprint: string): Promise<KeptResponse | undefined>
   /**

@@ -53,6 +53,8 @@ export const STATEMENTS = {
   append: { name: append.name, text: `SELECT ${append.name}($1, $2, $3, $4, $5, $6) AS word` },
   renew: plain('renew'),
   cancel: plain('cancel'),
+  remove: plain('remove'),
+  list: plain('list'),
   read: plain('read'),
   readLog: plain('read-log'),
   secret: plain('secret'),

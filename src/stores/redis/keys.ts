@@ -7,6 +7,15 @@ export function recordKeys(fingerprint: string): [record: string, lease: string,
   return [record, `${record}:lease`, `${record}:log`]
 }
 
+/** What SCAN finds records by, and what else belongs to a fingerprint. */
+export const RECORD_PATTERN = 'oncegate:{*}*'
+
+/** The fingerprint whose record the key is; undefined for a lease, a log, and all else. */
+export function fingerprintOfRecord(key: string): string | undefined {
+  const name = key.slice(PREFIX.length)
+  return name.includes(':') ? undefined : name.replace('}', '')
+}
+
 /** Where settle.lua and append.lua publish. */
 export function changesChannel(fingerprint: string): string {
   return `${recordKey(fingerprint)}${CHANGED}`
