@@ -23,6 +23,7 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'This method is not served here', retry: 'never' },
   'outcome-unknown': { status: 409, title: 'Nobody knows whether it happened', retry: 'never' },
   'not-unknown': { status: 409, title: 'The outcome of this record is known', retry: 'never' },
+  'still-running': { status: 409, title: 'An execution holds this record', retry: 'same-key' },
   'result-not-stored': { status: 409, title: 'It happened, but its answer was too large to keep', retry: 'never' },
   'body-too-large': { status: 413, title: 'The body is too large', retry: 'never' },
   'body-unsupported': { status: 415, title: 'A body of this type has no fields', retry: 'never' },

@@ -1,4 +1,4 @@
-// A store that tells how long its calls take.
+// A store that tells how long its calls take, and what came of those that change a record's state.
 import type { Metrics, StoreVerb } from '../model/metrics.ts'
 import type { RecordView } from '../model/record.ts'
 import type { KeptResponse } from '../model/stored-response.ts'
@@ -17,17 +17,26 @@ import type {
   Store,
 } from './store.ts'
 
+/** Told after each answer of the store. */
+export interface Witness {
+  acquired(request: AcquireRequest, claim: Claim): void
+  /** It was taken. */
+  settled(request: SettleRequest): void
+}
+
 export class MeasuredStore implements Store {
   readonly #store: Store
   readonly #tell: Metrics['store']
+  readonly #witness: Witness
 
-  constructor(store: Store, tell: Metrics['store']) {
+  constructor(store: Store, tell: Metrics['store'], witness: Witness) {
     this.#store = store
     this.#tell = tell
+    this.#witness = witness
   }
 
   acquire(request: AcquireRequest): Promise<Claim> {
-    return this.#timed('acquire', performance.now(), this.#store.acquire(request))
+    return this.#timed('acquire', performance.now(), this.#store.acquire(request), (claim) => this.#witness.acquired(request, claim))
   }
 
   renew(request: RenewRequest): Promise<SettleResult | 'cancelled'> {
@@ -35,7 +44,8 @@ export class MeasuredStore implements Store {
   }
 
   settle(request: SettleRequest): Promise<SettleResult> {
-    return this.#timed('settle', performance.now(), this.#store.settle(request))
+    const call = this.#store.settle(request)
+    return this.#timed('settle', performance.now(), call, (result) => result === 'ok' && this.#witness.settled(request))
   }
 
   append(request: AppendRequest): Promise<SettleResult> {
@@ -83,9 +93,12 @@ export class MeasuredStore implements Store {
   }
 
   /** The caller gets the store's own promise: measuring is no step on its way. */
-  #timed<T>(verb: StoreVerb, since: number, call: Promise<T>): Promise<T> {
+  #timed<T>(verb: StoreVerb, since: number, call: Promise<T>, seen?: (answer: T) => unknown): Promise<T> {
     call.then(
-      () => this.#tell(verb, performance.now() - since, false),
+      (answer) => {
+        this.#tell(verb, performance.now() - since, false)
+        seen?.(answer)
+      },
       () => this.#tell(verb, performance.now() - since, true),
     )
     return call
