@@ -12,10 +12,12 @@ import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
 import { compileRoutes } from './fingerprint/route.ts'
 import { loadStepTools } from './fingerprint/steps/tools.ts'
 import { corsHeaders } from './http/cors.ts'
+import { explainTold } from './http/explain-told.ts'
 import { createTokenVerifier } from './http/verify-token.ts'
 import { createServer } from './http/server.ts'
 import { Answers } from './idempotency/answers.ts'
 import { Durations } from './idempotency/durations.ts'
+import { History } from './idempotency/history.ts'
 import { Inquiries } from './idempotency/inquiries.ts'
 import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
@@ -47,7 +49,12 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const rules = config.rules.map((rule) => compileRule(rule, tools))
   const metrics = new GatewayMetrics(rules.map((rule) => ({ name: rule.config.name, parts: partsWithChoice(rule) })))
   const tellFault = faultLog((message) => log.warn(message))
-  const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed), tellFault)
+  const history = new History()
+  const store = new MeasuredStore(opened, {
+    tell: (verb, ms, failed) => metrics.store(verb, ms, failed),
+    onFault: tellFault,
+    witness: history,
+  })
   let draining = false
   const secret = new SecretKeys(store, config.secret)
   const durations = new Durations()
@@ -68,6 +75,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     storeTimeout: config.storeTimeout,
   }
   const byName = new Map(rules.map((rule) => [rule.config.name, rule]))
+  const verifyToken = config.jwt && createTokenVerifier(config.jwt)
   const proxy = {
     gate,
     routes: compileRoutes(rules),
@@ -77,7 +85,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     upstream: config.upstream,
     statusPath: config.statusPath,
     cors: corsHeaders(config.cors?.origins),
-    verifyToken: config.jwt && createTokenVerifier(config.jwt),
+    verifyToken,
     draining: () => draining,
     log,
     logRequest: requestLog(log),
@@ -86,7 +94,15 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const admin = createAdminServer({
     health: { checkStore: () => checkStore(store, secret), draining: () => draining },
     measures: metrics,
-    records: { store, rules: byName, keys: () => secret.keys, log, metrics },
+    records: {
+      store,
+      rules: byName,
+      keys: () => secret.keys,
+      log,
+      metrics,
+      history,
+      explain: (request, keys) => explainTold(rules, request, { keys, verify: verifyToken }),
+    },
     token: config.adminToken,
   })
   try {

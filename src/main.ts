@@ -64,18 +64,35 @@ program
 program
   .command('records')
   .description(
-    'show a record, or say what became of one whose outcome is unknown: release (it has not happened), complete (it has) or fail',
+    'list records, show one, find one by its request or key; say what became of one whose outcome is unknown: release (it has not ' +
+      'happened), complete (it has) or fail; or purge: forget it',
   )
-  .argument('<action>', 'show, release, complete or fail')
-  .argument('<fingerprint>', 'the fingerprint: Idempotency-Fingerprint of any of its responses')
+  .argument('<action>', 'list, show, find, release, complete, fail or purge')
+  .argument('[fingerprint]', 'the fingerprint: Idempotency-Fingerprint of any of its responses; not with list and find')
   .option('--admin <url>', 'the admin port of a gateway', 'http://127.0.0.1:9080')
   .option('--token <token>', 'its adminToken (also: ONCEGATE_ADMIN_TOKEN in the environment)')
-  .option('--status <code>', 'status of the result that is given')
-  .option('-H, --header <line>', "header of it, 'Name: value'; once for each", (line: string, lines: string[]) => [...lines, line], [])
-  .option('-d, --data <body>', 'its body, or @file')
+  .option('--status <status>', 'complete, fail: status of the result that is given; list, purge: which records, unknown,failed')
+  .option(
+    '-H, --header <line>',
+    "header of the result, or of the request to find, 'Name: value'; once for each",
+    (line: string, lines: string[]) => [...lines, line],
+    [],
+  )
+  .option('-d, --data <body>', 'body of it, or @file')
+  .option('--reason <text>', 'why, for the audit log')
+  .option('--rule <name>', 'list, purge, find: of this rule')
+  .option('--owner <tag>', 'list, purge: of this owner, by the tag that show tells')
+  .option('--since <time>', 'list, purge: last changed at this time or later; 2h: so long ago')
+  .option('--until <time>', 'list, purge: last changed before this time')
+  .option('--limit <number>', 'list: at most so many', '50')
+  .option('--cursor <cursor>', 'list, purge: where the list before has ended')
+  .option('--dry-run', 'purge: count, and remove nothing')
+  .option('--key <key>', "find: the client's own key")
+  .option('-X, --request <method>', 'find: method of the request')
+  .option('--url <url>', 'find: URL or path of the request')
   .option('--json', 'as JSON')
   .action(
-    async (action: string, fingerprint: string, options: RecordsOptions) =>
+    async (action: string, fingerprint: string | undefined, options: RecordsOptions) =>
       void (process.exitCode = await records(action, fingerprint, options, { env: process.env, out: process.stdout, err: process.stderr })),
   )
 

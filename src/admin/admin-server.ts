@@ -2,7 +2,10 @@
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { problem, type Problem } from '../model/problems.ts'
 import { adminGuard } from './guard.ts'
-import { addRecordsRoutes, type RecordsRoutes } from './records-routes.ts'
+import { addFindRoutes } from './find-routes.ts'
+import { addListRoutes } from './list-routes.ts'
+import type { RecordsRoutes } from './records-context.ts'
+import { addRecordsRoutes } from './records-routes.ts'
 import { sendProblem } from './send-problem.ts'
 
 export interface Health {
@@ -46,7 +49,10 @@ export function createAdminServer({ health, measures, records, token }: AdminOpt
   })
   addHealthRoutes(app, health)
   app.get('/metrics', async (_request, reply) => reply.type(measures.contentType).send(await measures.text()))
-  addRecordsRoutes(app, { ...records, credential: token === '' ? 'none' : 'adminToken' })
+  const routes: RecordsRoutes = { ...records, credential: token === '' ? 'none' : 'adminToken' }
+  addListRoutes(app, routes)
+  addFindRoutes(app, routes)
+  addRecordsRoutes(app, routes)
   return app
 }
 

@@ -36,7 +36,8 @@ export function readGivenResult(bytes: Buffer): GivenResult | Problem {
   return { status, headers, body }
 }
 
-function readHeaders(given: unknown): string[] | undefined {
+/** An object of names and values (texts, or lists of them) as lines. */
+export function readHeaders(given: unknown): string[] | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined
   const lines = Object.entries(given).flatMap(([name, value]: [string, unknown]) =>
     [value].flat().map((line: unknown) => [name, line] as const),
@@ -45,7 +46,8 @@ function readHeaders(given: unknown): string[] | undefined {
   return lines.flatMap(([name, line]) => [name, String(line).trim()])
 }
 
-function readBody({ body, bodyBase64 }: Readonly<Record<string, unknown>>): Buffer | undefined {
+/** `body`, a text, or `bodyBase64`; nothing is the empty one. Undefined: neither can be read. */
+export function readBody({ body, bodyBase64 }: Readonly<Record<string, unknown>>): Buffer | undefined {
   if (bodyBase64 === undefined) return body === undefined ? Buffer.alloc(0) : typeof body === 'string' ? Buffer.from(body) : undefined
   if (body !== undefined || typeof bodyBase64 !== 'string' || !BASE64.test(bodyBase64)) return undefined
   return Buffer.from(bodyBase64, 'base64')

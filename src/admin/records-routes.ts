@@ -1,35 +1,17 @@
-// /records/<fingerprint>: how a record stands, and an operator's word on one whose outcome is unknown.
+// /records/<fingerprint>: how a record stands, and an operator's word on it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
 import type { RuleConfig } from '../config/gateway-config.ts'
-import { type FingerprintKeys, isIssued } from '../fingerprint/keys.ts'
-import { storeUnavailable } from '../idempotency/refuse.ts'
-import { settleByHand, type SettledByHand, unknownRecord, type Word } from '../idempotency/settle-by-hand.ts'
+import { removeByHand } from '../idempotency/remove-by-hand.ts'
+import { settleByHand, unknownRecord, type Word } from '../idempotency/settle-by-hand.ts'
 import { storedHeaders } from '../idempotency/stored-headers.ts'
 import { passedOn } from '../model/headers.ts'
-import type { Metrics } from '../model/metrics.ts'
 import { problem, type Problem } from '../model/problems.ts'
-import { recordDocument } from '../model/record-document.ts'
 import type { StoredResponse } from '../model/stored-response.ts'
-import { type Store, StoreUnavailable } from '../stores/store.ts'
 import { type GivenResult, readGivenResult } from './given-result.ts'
+import { adminDocument, auditChange, auditRefusal, readReason, type RecordsRoutes, sendJson, withRecord } from './records-context.ts'
 import { sendProblem } from './send-problem.ts'
-
-export interface RecordsRoutes {
-  readonly store: Store
-  readonly rules: ReadonlyMap<string, { readonly config: RuleConfig }>
-  /** Undefined until the store has given the deployment's secret. */
-  readonly keys: () => FingerprintKeys | undefined
-  readonly log: AuditLog
-  readonly metrics: Pick<Metrics, 'learned'>
-  /** What whoever comes here has shown, for the log. */
-  readonly credential: 'adminToken' | 'none'
-}
-
-export interface AuditLog {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-}
+import { timeline } from './timeline.ts'
 
 type RecordRequest = FastifyRequest<{ Params: { fingerprint: string } }>
 
@@ -39,11 +21,13 @@ const ACTIONS = { release: 'failed', complete: 'completed', fail: 'failed' } as 
 type Action = keyof typeof ACTIONS
 
 export function addRecordsRoutes(app: FastifyInstance, records: RecordsRoutes): void {
-  app.get('/records/:fingerprint', async (request: RecordRequest, reply) => {
-    const found = await answering(records, request.params.fingerprint, () => records.store.read(request.params.fingerprint))
+  app.get('/records/:fingerprint', async ({ params: { fingerprint } }: RecordRequest, reply) => {
+    const found = await withRecord(records, fingerprint, () => records.store.read(fingerprint))
     if (found === undefined) return sendProblem(reply, unknownRecord())
-    return 'name' in found ? sendProblem(reply, found) : sendRecord(reply, found)
+    if ('name' in found) return sendProblem(reply, found)
+    return sendJson(reply, { ...adminDocument(found), timeline: timeline(found, records.history.of(fingerprint)) })
   })
+  app.delete('/records/:fingerprint', async (request: RecordRequest, reply) => remove(records, request, reply))
   for (const action of Object.keys(ACTIONS) as Action[]) {
     app.post(`/records/:fingerprint/${action}`, async (request: RecordRequest, reply) => settle(records, action, request, reply))
   }
@@ -51,7 +35,8 @@ export function addRecordsRoutes(app: FastifyInstance, records: RecordsRoutes): 
 
 async function settle(records: RecordsRoutes, action: Action, request: RecordRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { fingerprint } = request.params
-  const given = givenWith(action, request.body)
+  const reason = readReason(request)
+  const given = typeof reason === 'object' ? reason : givenWith(action, request.body)
   const word: Word = {
     fingerprint,
     to: ACTIONS[action],
@@ -61,11 +46,35 @@ async function settle(records: RecordsRoutes, action: Action, request: RecordReq
   const result =
     given !== undefined && 'name' in given
       ? given
-      : await answering(records, fingerprint, () => settleByHand(records.store, records.rules, word))
-  if (!('name' in result)) records.metrics.learned(word.to)
-  audit(records, action, request, result)
-  if ('name' in result) return sendProblem(reply, result)
-  return sendRecord(reply, result.after ?? result.before)
+      : await withRecord(records, fingerprint, () => settleByHand(records.store, records.rules, word))
+  const act = { audit: action, request, fingerprint, reason: typeof reason === 'object' ? undefined : reason }
+  if ('name' in result) {
+    auditRefusal(records, act, result)
+    return sendProblem(reply, result)
+  }
+  const { before, after } = result
+  records.metrics.learned(word.to)
+  records.history.byOperator(before, { from: before.status, to: word.to, reason: act.reason })
+  auditChange(records, act, { before, after: after?.status ?? 'gone' })
+  return sendJson(reply, adminDocument(after ?? before))
+}
+
+async function remove(records: RecordsRoutes, request: RecordRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { fingerprint } = request.params
+  const reason = readReason(request)
+  if (typeof reason === 'object') return sendProblem(reply, reason)
+  const act = { audit: 'purge', request, fingerprint, reason }
+  const removed = await withRecord(records, fingerprint, async () => {
+    const seen = await records.store.read(fingerprint)
+    return seen === undefined ? unknownRecord() : removeByHand(records.store, seen)
+  })
+  if ('name' in removed) {
+    auditRefusal(records, act, removed)
+    return sendProblem(reply, removed)
+  }
+  records.history.byOperator(removed, { from: removed.status, to: 'removed', reason })
+  auditChange(records, act, { before: removed, after: 'removed' })
+  return sendJson(reply, adminDocument(removed))
 }
 
 /** Nothing is given with a release; with a failure something may be. */
@@ -82,41 +91,4 @@ function asStored({ status, headers, body }: GivenResult, rule: RuleConfig | und
   const stored = storedHeaders(passedOn(headers), rule?.replayHeaders ?? { add: [], drop: [] })
   const bodyHash = createHash('sha256').update(body).digest('hex')
   return { head: { status, headers: stored, bodyHash, bodyBytes: body.length, bodyStored: true }, body }
-}
-
-/** What this deployment never issued costs no look into the store. */
-async function answering<T>(records: RecordsRoutes, fingerprint: string, work: () => Promise<T>): Promise<T | Problem> {
-  const keys = records.keys()
-  if (keys === undefined) return storeUnavailable()
-  if (!isIssued(fingerprint, keys)) return unknownRecord()
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    return storeUnavailable()
-  }
-}
-
-function sendRecord(reply: FastifyReply, record: Parameters<typeof recordDocument>[0]): FastifyReply {
-  return reply
-    .header('Cache-Control', 'no-store')
-    .type('application/json')
-    .send(`${JSON.stringify(recordDocument(record))}\n`)
-}
-
-/** Who did what to which record, and what it came to; never what is in it. */
-function audit({ log, credential }: RecordsRoutes, action: Action, request: RecordRequest, result: SettledByHand | Problem): void {
-  const by = {
-    audit: action,
-    address: request.ip,
-    credential,
-    fingerprint: request.params.fingerprint,
-  }
-  if ('name' in result) {
-    log.warn({ ...by, refused: result.name, before: result.members?.['record_status'] }, 'an operator did not settle a record')
-    return
-  }
-  const { before, after } = result
-  const { rule, attempt, executionId: execution } = before
-  log.info({ ...by, rule, attempt, execution, before: before.status, after: after?.status ?? 'gone' }, 'an operator settled a record')
 }

@@ -1,8 +1,7 @@
 // The request that `explain` was told of, by flags like curl's or as a saved HTTP message.
 import { readFileSync } from 'node:fs'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
-import { parseTarget } from '../http/target.ts'
-import { headerValue, passedOn } from '../model/headers.ts'
+import { type Told, toldRequest } from '../fingerprint/told-request.ts'
 import { readHeader, readHttpMessage } from './http-message.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -11,17 +10,6 @@ export interface RequestFlags {
   readonly header: readonly string[]
   readonly data?: string
   readonly ip: string
-}
-
-/** What is known of a request, whatever it was told by. */
-export interface Told {
-  readonly method: string
-  /** URL, absolute path, or a path alone. */
-  readonly url: string
-  readonly headers: readonly string[]
-  readonly body: Buffer
-  readonly ip: string
-  readonly receivedAt: number
 }
 
 export function requestFromFlags(url: string, flags: RequestFlags): RequestParts {
@@ -39,20 +27,10 @@ export function requestFromMessage(file: string, ip: string): RequestParts {
 }
 
 /** Throws a UsageError for what is no request. */
-export function requestFrom({ method, url, headers, body, ip, receivedAt }: Told): RequestParts {
-  if (!/^[A-Za-z]+$/.test(method)) throw new UsageError(`"${method}" is no method`)
-  const { host, target } = splitUrl(url)
-  const typed = body.length === 0 || headerValue(headers, 'content-type') !== undefined
-  return {
-    method: method.toUpperCase(),
-    path: target.path,
-    query: target.query,
-    headers: passedOn(typed ? headers : [...headers, 'Content-Type', guessType(body)]),
-    host: headerValue(headers, 'host') ?? host,
-    ip,
-    body,
-    receivedAt,
-  }
+export function requestFrom(told: Told): RequestParts {
+  const request = toldRequest(told)
+  if (typeof request === 'string') throw new UsageError(request)
+  return request
 }
 
 /** Bytes of a file that a flag names; `what` it is for the error. */
@@ -64,22 +42,7 @@ export function readInput(file: string, what: string): Buffer {
   }
 }
 
-/** The path stays as it is spelled: that is what the rules are asked about. */
-function splitUrl(url: string): { host: string; target: ReturnType<typeof parseTarget> } {
-  const [, host] = /^https?:\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(url) ?? []
-  if (host === undefined && !url.startsWith('/')) {
-    throw new UsageError(`"${url}" is neither a URL nor a path: write http://host/path, or /path`)
-  }
-  if (/[^\x21-\x7e]/.test(url)) throw new UsageError('the URL holds spaces or characters that must be percent-encoded')
-  return { host: host ?? 'localhost', target: parseTarget(url) }
-}
-
 /** `@file`, byte for byte, or the text itself. */
 export function readBody(data: string): Buffer {
   return data.startsWith('@') ? readInput(data.slice(1), 'the body') : Buffer.from(data)
-}
-
-/** curl would always say form. */
-function guessType(body: Buffer): string {
-  return /^\s*[{[]/.test(body.toString('latin1', 0, 100)) ? 'application/json' : 'application/x-www-form-urlencoded'
 }

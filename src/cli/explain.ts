@@ -4,14 +4,14 @@ import { loadConfig } from '../config/load.ts'
 import { ConfigError, formatMistakes } from '../config/mistakes.ts'
 import type { Environment } from '../config/variables.ts'
 import { compileRule } from '../fingerprint/compile-rule.ts'
-import { explain as explainRequest, type Explanation } from '../fingerprint/explain.ts'
+import type { Explanation } from '../fingerprint/explain.ts'
 import { deriveKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
 import { loadStepTools } from '../fingerprint/steps/tools.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
+import { explainTold } from '../http/explain-told.ts'
 import { isStatusPath } from '../http/status-route.ts'
-import { createTokenVerifier, type Token } from '../http/verify-token.ts'
-import { headerLines } from '../model/headers.ts'
+import { createTokenVerifier } from '../http/verify-token.ts'
 import { compareExplanations, type Explained } from './compare-explanations.ts'
 import { requestFromFlags, requestFromMessage, type RequestFlags } from './explain-request.ts'
 import { readRecordedRequests } from './recorded-requests.ts'
@@ -109,12 +109,5 @@ async function explainer(config: GatewayConfig): Promise<(request: RequestParts)
   const keys = deriveKeys(config.secret === '' ? FIXED_SECRET : config.secret)
   const readsClaims = rules.some((rule) => rule.readsClaims || rule.where?.some((condition) => condition.readsClaims) === true)
   const verify = config.jwt !== undefined && readsClaims ? createTokenVerifier(config.jwt) : undefined
-  return async (sent) => {
-    const request = await withFields(sent)
-    // Claims that came with a recorded request were verified when it came.
-    const token: Token | undefined =
-      request.claims === undefined ? await verify?.(headerLines(request.headers, 'authorization')) : undefined
-    if (token?.kind === 'verified') return explainRequest(rules, { ...request, claims: token.claims }, keys)
-    return explainRequest(rules, request, keys, token?.kind === 'refused' ? token.problem : undefined)
-  }
+  return async (sent) => explainTold(rules, await withFields(sent), { keys, verify })
 }

@@ -10,7 +10,7 @@ import type { Cors } from './cors.ts'
 import { EventStreamClient, eventStreamSettings, type StreamedRule, type StreamIds } from './event-stream-client.ts'
 import { problemResponse, type ProblemResponse } from './problem-response.ts'
 import { addressedReplay, type ReplayBody, replayBody } from './replay-body.ts'
-import { parseTarget, type Target } from './target.ts'
+import { parseTarget, type Target } from '../model/target.ts'
 
 const NO_BODY = Buffer.alloc(0)
 

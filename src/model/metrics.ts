@@ -22,7 +22,7 @@ export type RequestOutcome =
 
 const PROBLEM_NAMES = Object.keys(PROBLEMS) as ProblemName[]
 /** Of the status pages, whose requests are counted as such, and of the admin port. */
-const OF_OTHER_PAGES: readonly ProblemName[] = ['unknown-fingerprint', 'not-found', 'method-not-allowed', 'not-unknown']
+const OF_OTHER_PAGES: readonly ProblemName[] = ['unknown-fingerprint', 'not-found', 'method-not-allowed', 'not-unknown', 'still-running']
 /** Told before a rule is looked for. */
 const BEFORE_RULES: readonly ProblemName[] = ['path-ambiguous', 'request-invalid', 'shutting-down']
 
@@ -65,7 +65,19 @@ export const SETTLED: readonly SettledStatus[] = ['completed', 'failed', 'unknow
 export const STATES_BEFORE = ['none', 'failed', 'unknown', 'completed'] as const
 export type StateBefore = (typeof STATES_BEFORE)[number]
 
-export const STORE_VERBS = ['acquire', 'renew', 'settle', 'append', 'cancel', 'readLog', 'read', 'readResponse', 'ping'] as const
+export const STORE_VERBS = [
+  'acquire',
+  'renew',
+  'settle',
+  'append',
+  'cancel',
+  'readLog',
+  'read',
+  'readResponse',
+  'list',
+  'remove',
+  'ping',
+] as const
 export type StoreVerb = (typeof STORE_VERBS)[number]
 
 /** Durations are milliseconds. */

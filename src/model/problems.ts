@@ -23,6 +23,7 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'This method is not served here', retry: 'never' },
   'outcome-unknown': { status: 409, title: 'Nobody knows whether it happened', retry: 'never' },
   'not-unknown': { status: 409, title: 'The outcome of this record is known', retry: 'never' },
+  'still-running': { status: 409, title: 'An execution holds this record', retry: 'same-key' },
   'result-not-stored': { status: 409, title: 'It happened, but its answer is not kept', retry: 'never' },
   'resource-busy': { status: 409, title: 'Another request that excludes this one is being executed', retry: 'same-key' },
   expired: { status: 410, title: 'It happened, and its answer is no longer kept', retry: 'new-key' },

@@ -19,6 +19,6 @@ export function recordDocument(record: RecordView) {
   }
 }
 
-function rfc3339(milliseconds: number): string {
+export function rfc3339(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }

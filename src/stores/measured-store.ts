@@ -1,4 +1,4 @@
-// A store that tells how long its calls take, and why they fail.
+// A store that tells how long its calls take, why they fail, and what came of those that change a record's state.
 import type { Metrics, StoreVerb } from '../model/metrics.ts'
 import type { RecordView } from '../model/record.ts'
 import type { KeptResponse } from '../model/stored-response.ts'
@@ -7,28 +7,45 @@ import type {
   AppendRequest,
   Claim,
   ExecutionName,
+  ListRequest,
   LogReading,
   LogRequest,
+  RecordsPage,
   RenewRequest,
   SettleRequest,
   SettleResult,
   Store,
 } from './store.ts'
 
+/** Told after each answer of the store. */
+export interface Witness {
+  acquired(request: AcquireRequest, claim: Claim): void
+  /** It was taken. */
+  settled(request: SettleRequest): void
+}
+
+export interface MeasuredBy {
+  readonly tell: Metrics['store']
+  readonly onFault: (verb: string, error: unknown) => void
+  readonly witness: Witness
+}
+
 export class MeasuredStore implements Store {
   readonly #store: Store
   readonly #tell: Metrics['store']
+  readonly #witness: Witness
 
-  readonly #onFault: (verb: string, error: unknown) => void
+  readonly #onFault: MeasuredBy['onFault']
 
-  constructor(store: Store, tell: Metrics['store'], onFault: (verb: string, error: unknown) => void) {
+  constructor(store: Store, { tell, onFault, witness }: MeasuredBy) {
     this.#store = store
     this.#tell = tell
     this.#onFault = onFault
+    this.#witness = witness
   }
 
   acquire(request: AcquireRequest): Promise<Claim> {
-    return this.#timed('acquire', performance.now(), this.#store.acquire(request))
+    return this.#timed('acquire', performance.now(), this.#store.acquire(request), (claim) => this.#witness.acquired(request, claim))
   }
 
   renew(request: RenewRequest): Promise<SettleResult | 'cancelled'> {
@@ -36,7 +53,8 @@ export class MeasuredStore implements Store {
   }
 
   settle(request: SettleRequest): Promise<SettleResult> {
-    return this.#timed('settle', performance.now(), this.#store.settle(request))
+    const call = this.#store.settle(request)
+    return this.#timed('settle', performance.now(), call, (result) => result === 'ok' && this.#witness.settled(request))
   }
 
   append(request: AppendRequest): Promise<SettleResult> {
@@ -53,6 +71,14 @@ export class MeasuredStore implements Store {
 
   read(fingerprint: string): Promise<RecordView | undefined> {
     return this.#timed('read', performance.now(), this.#store.read(fingerprint))
+  }
+
+  list(request: ListRequest): Promise<RecordsPage> {
+    return this.#timed('list', performance.now(), this.#store.list(request))
+  }
+
+  remove(request: ExecutionName): Promise<SettleResult> {
+    return this.#timed('remove', performance.now(), this.#store.remove(request))
   }
 
   readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
@@ -76,9 +102,12 @@ export class MeasuredStore implements Store {
   }
 
   /** The caller gets the store's own promise: measuring is no step on its way. */
-  #timed<T>(verb: StoreVerb, since: number, call: Promise<T>): Promise<T> {
+  #timed<T>(verb: StoreVerb, since: number, call: Promise<T>, seen?: (answer: T) => unknown): Promise<T> {
     call.then(
-      () => this.#tell(verb, performance.now() - since, false),
+      (answer) => {
+        this.#tell(verb, performance.now() - since, false)
+        seen?.(answer)
+      },
       (error: unknown) => {
         this.#tell(verb, performance.now() - since, true)
         this.#onFault(verb, error)

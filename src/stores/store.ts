@@ -39,6 +39,10 @@
 //      passed over, and the record is what it was before: what only waited is gone. What is no execution is answered as ever.
 //  G14 Where a result is settled with a tombstone the record is `expired` for so long after its end: every acquire is refused, but
 //      for another digest (G5) and a new generation (G10). Of the answer its head alone is left.
+//  G15 A listing comes upon every record that lives from its first step to its last; upon one that comes or goes meanwhile,
+//      or is known under its claim alone, it may or may not. A step looks at a bounded number of records, and holds nobody up.
+//  G16 A record is removed only with the execution that it was seen with, not while its lease lives and not while somebody waits over it.
+//      Nothing of it is left, no tombstone either.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
@@ -152,6 +156,20 @@ export interface LogRequest extends ExecutionName {
   readonly maxBytes: number
 }
 
+export interface ListRequest {
+  /** Where the step before has ended; undefined: the first step. */
+  readonly cursor: string | undefined
+  /** About how many records to look at in this step. */
+  readonly limit: number
+}
+
+export interface RecordsPage {
+  /** In no order that means anything, and one may come twice in a listing. May be empty before the end. */
+  readonly records: readonly RecordView[]
+  /** Undefined: the listing has come to its end. */
+  readonly cursor: string | undefined
+}
+
 export type LogReading =
   /** The answer is still coming. Without a head: nothing of it was appended yet. */
   | { readonly kind: 'open'; readonly head: AnswerHead | undefined; readonly bytes: Buffer; readonly leaseLeft: number }
@@ -179,6 +197,10 @@ export interface Store {
   readLog(request: LogRequest): Promise<LogReading>
   /** A reading without side effect; undefined when there is no such record. */
   read(fingerprint: string): Promise<RecordView | undefined>
+  /** One step of a listing of all records. A cursor that this store never gave is a mistake of the caller. */
+  list(request: ListRequest): Promise<RecordsPage>
+  /** `stale`: another execution holds it by now, it runs, or there is none. */
+  remove(request: ExecutionName): Promise<SettleResult>
   /** The stored answer, or undefined when there is none. */
   readResponse(fingerprint: string): Promise<KeptResponse | undefined>
   /**

@@ -243,6 +243,11 @@ export function cancel<R extends KeptRecord>(record: R | undefined, { executionI
   return { ...record, cancelled: true }
 }
 
+/** G16. Whether the record may be removed. */
+export function isRemovable(record: KeptRecord | undefined, { executionId }: ExecutionName, now: number): boolean {
+  return record !== undefined && record.executionId === executionId && !isInFlight(statusAt(record, now))
+}
+
 /** G12. `ok` and `stale` change nothing; a record is what to write, with the piece. */
 export function append<R extends KeptRecord>(record: R | undefined, request: AppendRequest): R | SettleResult {
   if (record === undefined || record.executionId !== request.executionId || record.status !== 'processing') return 'stale'

@@ -132,6 +132,18 @@ t.test('every key of an exclusive group has an expiry, and all of them share one
   t.same((await bare.keys('*')).toSorted(), records.toSorted(), 'nothing is left of the group')
 })
 
+t.test('a removed record leaves no key, and its log, which may be large, none either', async (t) => {
+  const store = await open(server.port)
+  t.teardown(() => store.close())
+  const request = acquireOf(newFingerprint())
+  await store.acquire(request)
+  await store.append(pieceOf(request, 0, 'x'.repeat(100_000)))
+  await store.settle(settleOf(request, 'completed', { response: responseOf(''), logged: 100_000 }))
+  t.equal((await bare.keys(`*${request.fingerprint.slice(8)}*`)).length, 2)
+  t.equal(await store.remove(request), 'ok')
+  t.same(await bare.keys(`*${request.fingerprint.slice(8)}*`), [])
+})
+
 t.test('a claim whose record was evicted is in flight for everybody else, and its own execution gets it back', async (t) => {
   const store = await open(server.port)
   t.teardown(() => store.close())

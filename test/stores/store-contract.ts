@@ -1,4 +1,4 @@
-// What every store promises, G1 to G14 of src/stores/store.ts, as one suite that each of them runs.
+// What every store promises, G1 to G16 of src/stores/store.ts, as one suite that each of them runs.
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
@@ -8,6 +8,7 @@ import { tombstones } from './tombstone-contract.ts'
 import { until, within } from '../helpers/until.ts'
 import { aliases } from './alias-contract.ts'
 import { exclusive } from './exclusive-contract.ts'
+import { lists, removals } from './list-contract.ts'
 import { logs } from './log-contract.ts'
 import { acquireOf, bodyOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
 
@@ -31,6 +32,8 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
   await t.test('the log of a running answer', (t) => logs(t, store, peer))
   await t.test('expiry', (t) => expiry(t, store))
   await t.test('tombstones', (t) => tombstones(t, store, peer))
+  await t.test('listing', (t) => lists(t, store, peer))
+  await t.test('removing', (t) => removals(t, store, peer))
   await t.test('watching', (t) => watching(t, store, peer))
   await t.test('the rest', (t) => theRest(t, store, peer))
   await t.test('G9: a closed store refuses every verb at once', async (t) => {
@@ -44,6 +47,8 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
       store.append({ fingerprint: 'f', executionId: 'e', offset: 0, chunk: Buffer.from('x') }),
       store.readLog({ fingerprint: 'f', executionId: 'e', offset: 0, maxBytes: 1 }),
       store.cancel({ fingerprint: 'f', executionId: 'e' }),
+      store.list({ cursor: undefined, limit: 1 }),
+      store.remove({ fingerprint: 'f', executionId: 'e' }),
       store.secret('s'),
       store.ping(),
       store.watch('f', () => undefined),

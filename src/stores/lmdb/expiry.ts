@@ -37,6 +37,14 @@ export async function sweep(environment: Environment, now: number): Promise<bool
   })
 }
 
+/** Inside a transaction: the record, its answer and its place in the index. */
+export function removeRecord(environment: Environment, fingerprint: string, record: LmdbRecord): void {
+  const { records, expiry } = environment
+  if (record.indexedAt !== 0) inTransaction(expiry.remove([record.indexedAt, fingerprint]))
+  inTransaction(records.remove(fingerprint))
+  dropAnswer(environment, record)
+}
+
 /** Both return what they cost. */
 function dropped(environment: Environment, executionId: string, most: number): number {
   // Another sweep may have been here, or the execution have begun to write anew.

@@ -9,8 +9,10 @@ import type {
   AppendRequest,
   Claim,
   ExecutionName,
+  ListRequest,
   LogReading,
   LogRequest,
+  RecordsPage,
   RenewRequest,
   SettleRequest,
   SettleResult,
@@ -25,6 +27,7 @@ import {
   decideAcquire,
   grant,
   isDuplicate,
+  isRemovable,
   living,
   readLog,
   refusalClaim,
@@ -39,7 +42,7 @@ import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction, openEnvironment } from './environment.ts'
-import { index, sweep } from './expiry.ts'
+import { index, removeRecord, sweep } from './expiry.ts'
 import { firstInGroup, freeGroup, keepGroup, leaveGroup, look, writeGroup } from './group-table.ts'
 import { dropPieces, writePieces } from './pieces.ts'
 import { Space } from './space.ts'
@@ -143,6 +146,27 @@ export class LmdbStore implements Store {
       const now = Date.now()
       const record = remembered(this.#environment.records.get(fingerprint), now)
       return record && this.#view(fingerprint, record, now)
+    })
+  }
+
+  async list({ cursor, limit }: ListRequest): Promise<RecordsPage> {
+    return this.#reading('list', () => {
+      const now = Date.now()
+      const rows = this.#environment.records.after(cursor, limit)
+      const records = rows.flatMap(([fingerprint, record]) =>
+        living(record, now) === undefined ? [] : [this.#view(fingerprint, record, now)],
+      )
+      return { records, cursor: rows.length < limit ? undefined : rows.at(-1)?.[0] }
+    })
+  }
+
+  remove(request: ExecutionName): Promise<SettleResult> {
+    return this.#writing('remove', () => {
+      const now = Date.now()
+      const record = remembered(this.#environment.records.get(request.fingerprint), now)
+      if (record === undefined || !isRemovable(record, request, now)) return 'stale'
+      removeRecord(this.#environment, request.fingerprint, record)
+      return 'ok'
     })
   }
 

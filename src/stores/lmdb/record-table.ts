@@ -67,6 +67,12 @@ export class RecordTable {
     return this.#lists.remove(fingerprint)
   }
 
+  /** So many records, in the order of their names, from the first one after `fingerprint` on. */
+  after(fingerprint: string | undefined, limit: number): [fingerprint: string, record: LmdbRecord][] {
+    const from = fingerprint === undefined ? {} : { start: fingerprint, exclusiveStart: true }
+    return [...this.#lists.getRange({ ...from, limit })].map(({ key, value }) => [key, fromList(value)])
+  }
+
   fingerprints(): string[] {
     return [...this.#lists.getKeys()]
   }

@@ -7,8 +7,10 @@ import type {
   AppendRequest,
   Claim,
   ExecutionName,
+  ListRequest,
   LogReading,
   LogRequest,
+  RecordsPage,
   RenewRequest,
   SettleRequest,
   SettleResult,
@@ -24,6 +26,7 @@ import {
   decideAcquire,
   grant,
   isDuplicate,
+  isRemovable,
   living,
   readLog,
   refusalClaim,
@@ -50,6 +53,8 @@ export class MemoryStore implements Store {
   readonly #groups = new Map<string, Group>()
   readonly #watchers = new Watchers()
   readonly #now: () => number
+  /** The names there were when the latest listing began, in order: a step finds its place in them. */
+  #listed: readonly string[] = []
   readonly #sweeper: NodeJS.Timeout
   #secret: string | undefined
   #closed = false
@@ -144,6 +149,27 @@ export class MemoryStore implements Store {
     return entry && viewOf(fingerprint, entry.record, now)
   }
 
+  async list({ cursor, limit }: ListRequest): Promise<RecordsPage> {
+    this.#open('list')
+    const now = this.#now()
+    if (cursor === undefined) this.#listed = [...this.#entries.keys()].sort()
+    const from = cursor === undefined ? 0 : placeAfter(this.#listed, cursor)
+    const names = this.#listed.slice(from, from + limit)
+    const records = names.flatMap((name) => {
+      const record = this.#living(name, now)?.record
+      return record === undefined ? [] : [viewOf(name, record, now)]
+    })
+    return { records, cursor: from + limit < this.#listed.length ? names.at(-1) : undefined }
+  }
+
+  async remove(request: ExecutionName): Promise<SettleResult> {
+    this.#open('remove')
+    const now = this.#now()
+    if (!isRemovable(this.#remembered(request.fingerprint, now)?.record, request, now)) return 'stale'
+    this.#entries.delete(request.fingerprint)
+    return 'ok'
+  }
+
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {
     this.#open('readResponse')
     const entry = this.#living(fingerprint, this.#now())
@@ -231,4 +257,15 @@ export class MemoryStore implements Store {
     }
     for (const [name, group] of this.#groups) if (isOver(group, now)) this.#groups.delete(name)
   }
+}
+
+/** Where the first name after the given one stands. */
+function placeAfter(names: readonly string[], name: string): number {
+  let [low, high] = [0, names.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (names[middle]! <= name) low = middle + 1
+    else high = middle
+  }
+  return low
 }

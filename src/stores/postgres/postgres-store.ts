@@ -9,8 +9,10 @@ import type {
   AppendRequest,
   Claim,
   ExecutionName,
+  ListRequest,
   LogReading,
   LogRequest,
+  RecordsPage,
   RenewRequest,
   SettleRequest,
   SettleResult,
@@ -128,6 +130,20 @@ export class PostgresStore implements Store {
     const [row] = await this.#run<ReadRow>('read', STATEMENTS.read, [fingerprint, false])
     const record = recordOf(row)
     return record && viewOf(fingerprint, record, row!.read_at)
+  }
+
+  async list({ cursor, limit }: ListRequest): Promise<RecordsPage> {
+    const rows = await this.#run<ReadRow>('list', STATEMENTS.list, [cursor ?? '', limit])
+    const records = rows.flatMap((row) => {
+      const record = recordOf(row)
+      return record === undefined ? [] : [viewOf(row.fingerprint, record, row.read_at)]
+    })
+    return { records, cursor: rows.length < limit ? undefined : rows.at(-1)?.fingerprint }
+  }
+
+  async remove({ fingerprint, executionId }: ExecutionName): Promise<SettleResult> {
+    const rows = await this.#run('remove', STATEMENTS.remove, [fingerprint, executionId])
+    return rows.length === 0 ? 'stale' : 'ok'
   }
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {

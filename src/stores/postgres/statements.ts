@@ -57,6 +57,8 @@ export const STATEMENTS = {
   renew: plain('renew'),
   renewInGroup: { name: renewInGroup.name, text: `SELECT cancelled FROM ${renewInGroup.name}($1, $2, $3, $4, $5)` },
   cancel: plain('cancel'),
+  remove: plain('remove'),
+  list: plain('list'),
   read: plain('read'),
   readLog: plain('read-log'),
   secret: plain('secret'),

@@ -19,6 +19,15 @@ export function tombstoneKey(fingerprint: string): string {
   return `${keyOf(fingerprint)}:tombstone`
 }
 
+/** What SCAN finds records by, and what else belongs to a fingerprint. */
+export const RECORD_PATTERN = 'oncegate:{*}*'
+
+/** The fingerprint whose record the key is; undefined for a lease, a log, and all else. */
+export function fingerprintOfRecord(key: string): string | undefined {
+  const name = key.slice(PREFIX.length)
+  return name.includes(':') ? undefined : name.replace('}', '')
+}
+
 /** Where the scripts publish. */
 export function changesChannel(fingerprint: string): string {
   return `${keyOf(fingerprint)}${CHANGED}`

@@ -10,8 +10,10 @@ import type {
   AppendRequest,
   Claim,
   ExecutionName,
+  ListRequest,
   LogReading,
   LogRequest,
+  RecordsPage,
   RenewRequest,
   SettleRequest,
   SettleResult,
@@ -24,6 +26,7 @@ import { ChangeChannel } from './change-channel.ts'
 import { checkServers } from './check-server.ts'
 import type { Reply, ScriptRun } from './connect.ts'
 import { groupKeys, recordKeys, tombstoneKey } from './keys.ts'
+import { listRecords } from './list-records.ts'
 import { openServers } from './open-servers.ts'
 import { oneOf, readClaim, readLogReading, readRecord, readStored, text, writeAbout, writeAnswerHead, writeHead } from './reply.ts'
 import { loadScript, type Script } from './script.ts'
@@ -37,6 +40,7 @@ const renewScript = loadScript('renew')
 const settleScript = loadScript('settle')
 const appendScript = loadScript('append')
 const cancelScript = loadScript('cancel')
+const removeScript = loadScript('remove')
 const readScript = loadScript('read')
 const readLogScript = loadScript('read-log')
 
@@ -120,6 +124,21 @@ export class RedisStore implements Store {
   async read(fingerprint: string): Promise<RecordView | undefined> {
     const reply = await this.#read('read', fingerprint, [])
     return reply === null ? undefined : readRecord(fingerprint, reply)
+  }
+
+  list(request: ListRequest): Promise<RecordsPage> {
+    return listRecords(this.#servers.masters(), request, (fingerprint) => this.read(fingerprint))
+  }
+
+  async remove({ fingerprint, executionId }: ExecutionName): Promise<SettleResult> {
+    return settleResult(
+      await this.#servers.script('remove', {
+        script: removeScript,
+        keys: [...recordKeys(fingerprint), tombstoneKey(fingerprint)],
+        args: [executionId],
+        needsAck: isOk,
+      }),
+    )
   }
 
   async readResponse(fingerprint: string): Promise<KeptResponse | undefined> {

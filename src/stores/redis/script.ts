@@ -8,7 +8,7 @@ export interface Script {
 }
 
 /** `npm run build` copies the scripts beside the compiled file, so that one relative address fits both trees. */
-export function loadScript(verb: 'acquire' | 'append' | 'cancel' | 'read' | 'read-log' | 'renew' | 'settle'): Script {
+export function loadScript(verb: 'acquire' | 'append' | 'cancel' | 'read' | 'read-log' | 'remove' | 'renew' | 'settle'): Script {
   const source = readFileSync(new URL(`./scripts/${verb}.lua`, import.meta.url), 'utf8')
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseTarget } from '../../src/http/target.ts'
+import { parseTarget } from '../../src/model/target.ts'
 
 t.test('an origin-form target is left as it came', async (t) => {
   t.same(parseTarget('/a%2Fb/../c?x=1?y'), { pathAndQuery: '/a%2Fb/../c?x=1?y', path: '/a%2Fb/../c', query: 'x=1?y' })
