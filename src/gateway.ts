@@ -42,7 +42,9 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))
-  const metrics = new GatewayMetrics(rules.map((rule) => ({ name: rule.config.name, parts: partsWithChoice(rule) })))
+  const metrics = new GatewayMetrics(
+    rules.map((rule) => ({ name: rule.config.name, timeoutMs: rule.config.timeout, parts: partsWithChoice(rule) })),
+  )
   const store = new MeasuredStore(opened, (verb, ms, failed) => metrics.store(verb, ms, failed))
   let draining = false
   const secret = new SecretKeys(store, config.secret)

@@ -161,8 +161,8 @@ class Execution {
 
   #measure(result: SettledStatus, { started, answered }: { started: number; answered: number }): void {
     const metrics = this.#gate.metrics.rule(this.#request.rule.name)
-    const { since } = this.#grant
-    metrics.ended(result)
+    const { since, executionId } = this.#grant
+    metrics.ended(result, executionId)
     metrics.upstream(answered - started)
     if (since !== undefined) metrics.overhead(started - since + performance.now() - answered)
   }

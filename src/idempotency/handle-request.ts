@@ -110,7 +110,7 @@ function start(
 ): Answer | Promise<Answer> {
   const { fingerprint, attempt, pass } = claim
   const grant = { fingerprint, attempt, executionId, pass, since: request.respondAsync ? undefined : since }
-  gate.metrics.rule(request.rule.name).granted(claim.after)
+  gate.metrics.rule(request.rule.name).granted(claim.after, executionId)
   const run = () => execute(gate, request, grant, outcome, request.respondAsync ? NOBODY : (request.streamTo?.(grant) ?? client))
   const answer = pass === undefined ? run() : executeWith(pass, run)
   if (!request.respondAsync) return answer
