@@ -4,6 +4,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { Log } from './observe/log.ts'
 import { requestLog } from './observe/request-log.ts'
 import { GatewayMetrics } from './observe/metrics.ts'
+import { flushTraces, openTracing } from './observe/trace.ts'
 import { createAdminServer } from './admin/admin-server.ts'
 import type { Address, GatewayConfig } from './config/gateway-config.ts'
 import { compileRule, type Rule } from './fingerprint/compile-rule.ts'
@@ -76,6 +77,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     verifyToken: config.jwt && createTokenVerifier(config.jwt),
     draining: () => draining,
     log,
+    tracing: openTracing(),
     logRequest: requestLog(log),
   }
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
@@ -110,6 +112,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     await upstreams.destroy()
     secret.stop()
     await store.close()
+    if (proxy.tracing !== undefined) await Promise.race([flushTraces(), pause(FLUSH_TRACES_MS, undefined, { ref: false })])
   }
 }
 
@@ -165,6 +168,8 @@ class SecretKeys {
 }
 
 const ASK_AGAIN_MS = 250
+/** So long the end may wait for a collector of traces. */
+const FLUSH_TRACES_MS = 1000
 
 /** What the store has to say of itself: all of it is logged, and before the gateway listens it counts where `strict` is set. */
 class StartWarnings {
