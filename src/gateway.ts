@@ -4,6 +4,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { Log } from './observe/log.ts'
 import { requestLog } from './observe/request-log.ts'
 import { GatewayMetrics } from './observe/metrics.ts'
+import { flushTraces, openTracing } from './observe/trace.ts'
 import { createAdminServer } from './admin/admin-server.ts'
 import type { Address, GatewayConfig } from './config/gateway-config.ts'
 import { compileRule, type Rule } from './fingerprint/compile-rule.ts'
@@ -47,7 +48,9 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
   const rules = config.rules.map((rule) => compileRule(rule, tools))
-  const metrics = new GatewayMetrics(rules.map((rule) => ({ name: rule.config.name, parts: partsWithChoice(rule) })))
+  const metrics = new GatewayMetrics(
+    rules.map((rule) => ({ name: rule.config.name, timeoutMs: rule.config.timeout, parts: partsWithChoice(rule) })),
+  )
   const tellFault = faultLog((message) => log.warn(message))
   const history = new History()
   const store = new MeasuredStore(opened, {
@@ -88,6 +91,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     verifyToken,
     draining: () => draining,
     log,
+    tracing: openTracing(),
     logRequest: requestLog(log),
   }
   const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
@@ -131,6 +135,7 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     secret.stop()
     await spooled.close()
     await store.close()
+    if (proxy.tracing !== undefined) await Promise.race([flushTraces(), pause(FLUSH_TRACES_MS, undefined, { ref: false })])
   }
 }
 
@@ -191,6 +196,8 @@ class SecretKeys {
 }
 
 const ASK_AGAIN_MS = 250
+/** So long the end may wait for a collector of traces. */
+const FLUSH_TRACES_MS = 1000
 
 /** What the store has to say of itself: all of it is logged, and before the gateway listens it counts where `strict` is set. */
 class StartWarnings {

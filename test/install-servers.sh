@@ -3,7 +3,7 @@
 # failure, not a skip. CHROMIUM=/path/to/chrome names a browser that is not on the PATH.
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- redis-server postgresql chromium
+[ $# -gt 0 ] || set -- redis-server postgresql chromium prometheus
 
 found() {
   case $1 in

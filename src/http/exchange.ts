@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClientStream } from '../idempotency/answer.ts'
 import type { HeaderList, StoredResponse } from '../model/stored-response.ts'
 import type { ErrorDialect, Problem } from '../model/problems.ts'
+import type { RequestTrace } from '../model/trace.ts'
 import { headerValue } from '../model/headers.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { ClientResponse } from './client-response.ts'
@@ -28,6 +29,8 @@ export class Exchange {
   /** For the log: the rule that fits, and the record that decided. */
   rule: string | undefined
   fingerprint: string | undefined
+  /** Where it is traced. */
+  trace: RequestTrace | undefined
   readonly #options: { readonly statusPath: string; readonly cors: Cors }
 
   constructor(raw: IncomingMessage, response: ServerResponse, options: { url: string; ip: string; statusPath: string; cors: Cors }) {

@@ -17,6 +17,7 @@ import { headerLines, listHeader, passedOn } from '../model/headers.ts'
 import type { RequestOutcome } from '../model/metrics.ts'
 import { type ErrorDialect, problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
+import type { Tracing } from '../model/trace.ts'
 import type { RequestLine } from '../observe/request-log.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
@@ -45,6 +46,8 @@ export interface ProxyRoutes {
   /** True from SIGTERM on: no new work. */
   readonly draining: () => boolean
   readonly log: RequestLog
+  /** Undefined where nobody traces. */
+  readonly tracing: Tracing | undefined
   /** Called once for each request that was answered, or whose client left. */
   readonly logRequest: (line: RequestLine) => void
 }
@@ -168,7 +171,20 @@ function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: Re
   exchange.rule = config.name
   return config.mode === 'off'
     ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
-    : enforce(proxy, exchange, match, read)
+    : proxy.tracing === undefined
+      ? enforce(proxy, exchange, match, read)
+      : enforceTraced(proxy, exchange, match, read)
+}
+
+async function enforceTraced(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read: RequestParts | undefined): Promise<Result> {
+  const trace = proxy.tracing?.(exchange.raw.rawHeaders, match.rule.config.name)
+  exchange.trace = trace
+  let result: Result | undefined
+  try {
+    return (result = await enforce(proxy, exchange, match, read))
+  } finally {
+    trace?.ended(result?.outcome ?? 'internal-error', result?.status, exchange.fingerprint)
+  }
 }
 
 /** The request with its body, up to the limit; or what came of it. */
@@ -217,6 +233,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
   const { operation } = identified
+  exchange.trace?.identified(operation.fingerprint)
   const preferences = listHeader(headers, 'prefer')
   const { answer: decided, fingerprint } = await handleRequest(
     proxy.gate,
@@ -234,6 +251,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
       preferWait: preferredWait(preferences),
       respondAsync: config.async && prefersAsync(preferences),
       lastEventId: exchange.lastEventId,
+      trace: exchange.trace,
       // The first client's stream begins with the execution's first event.
       streamTo: ({ fingerprint, executionId }) => exchange.streamOf(config, { fingerprint, executionId, before: 0, prime: true }),
     },
@@ -241,6 +259,7 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
     exchange.client,
   )
   exchange.fingerprint = fingerprint
+  exchange.trace?.returning('executedBy' in decided ? decided.executedBy : undefined)
   return answer(proxy, exchange, match, { answer: decided, body })
 }
 

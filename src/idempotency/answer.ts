@@ -16,7 +16,7 @@ export type Answer =
   /** The gateway refuses, and says why. */
   | { readonly kind: 'problem'; readonly problem: Problem; readonly headers?: HeaderList }
   /** The stored response, again. */
-  | { readonly kind: 'replay'; readonly response: StoredResponse; readonly headers: HeaderList }
+  | { readonly kind: 'replay'; readonly response: StoredResponse; readonly headers: HeaderList; readonly executedBy?: string | undefined }
   /** A streamed response, from an offset on: that of a running execution, or a stored one that is read by pieces. */
   | {
       readonly kind: 'follow'
@@ -25,6 +25,8 @@ export type Answer =
       /** Events of the stream before the offset. */
       readonly eventsBefore: number
       readonly headers: HeaderList
+      /** The trace of the execution whose answer it is, where that was traced. */
+      readonly executedBy?: string | undefined
     }
   /** RFC 7240 4.1: it runs in the background. */
   | { readonly kind: 'accepted'; readonly fingerprint: string; readonly status: 'pending' | 'processing' }

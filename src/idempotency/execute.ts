@@ -2,6 +2,7 @@
 import type { OutcomeTable } from '../model/outcome.ts'
 import { problem, type Problem, type ProblemName } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
+import type { ExecutionTrace } from '../model/trace.ts'
 import { type SettleRequest, type SettleResult, StoreUnavailable } from '../stores/store.ts'
 import { type Forwarding, forward } from '../upstream/forward.ts'
 import { UpstreamError } from '../upstream/upstream-error.ts'
@@ -43,6 +44,7 @@ class Execution {
   readonly #grant: Grant
   readonly #client: ClientStream
   readonly #recording: Recording
+  readonly #trace: ExecutionTrace | undefined
   #forwarding: Forwarding | undefined
 
   constructor(gate: Gate, request: GuardedRequest, grant: Grant, outcome: OutcomeTable, client: ClientStream) {
@@ -50,11 +52,13 @@ class Execution {
     this.#request = request
     this.#grant = grant
     this.#client = client
+    this.#trace = request.trace?.granted(grant)
     this.#recording = new Recording({
       gate,
       rule: request.rule,
       name: { fingerprint: grant.fingerprint, executionId: grant.executionId },
       outcome,
+      trace: this.#trace?.name,
       client,
       pauseUpstream: () => this.#forwarding?.pause(),
       resumeUpstream: () => this.#forwarding?.resume(),
@@ -85,6 +89,7 @@ class Execution {
     try {
       ending = await this.#forward()
       answered = performance.now()
+      this.#trace?.answered(this.#recording.status, ending === 'whole' ? ending : ending.fault)
       if (ending === 'whole' && !(await this.#recording.isComplete())) ending = new UpstreamError('incomplete', true)
       result = this.#settledAs(ending)
       settled = await this.#settle(ending, result)
@@ -92,6 +97,7 @@ class Execution {
       release()
       this.#grant.pass?.leave(signOf(ending, this.#recording.outcome))
       this.#measure(result, { started, answered })
+      this.#trace?.settled(result)
     }
     if (ending !== 'whole') return this.#answerFault(ending)
     if (this.#recording.outcome === 'completed') durations.add(rule.name, performance.now() - started)
@@ -100,7 +106,8 @@ class Execution {
 
   #forward(): Promise<Ending> {
     const { rule, operation, forward: sent } = this.#request
-    const headers = executionHeaders(sent.headers, this.#grant, operation.clientKey)
+    const own = executionHeaders(sent.headers, this.#grant, operation.clientKey)
+    const headers = this.#trace?.sent(own) ?? own
     const recording = this.#recording
     return new Promise((resolve) => {
       this.#forwarding = forward(
@@ -197,8 +204,8 @@ class Execution {
 
   #measure(result: SettledStatus, { started, answered }: { started: number; answered: number }): void {
     const metrics = this.#gate.metrics.rule(this.#request.rule.name)
-    const { since } = this.#grant
-    metrics.ended(result)
+    const { since, executionId } = this.#grant
+    metrics.ended(result, executionId)
     metrics.upstream(answered - started)
     if (since !== undefined) metrics.overhead(started - since + performance.now() - answered)
   }

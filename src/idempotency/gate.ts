@@ -4,6 +4,7 @@ import type { InquiryPath } from '../fingerprint/inquiry-path.ts'
 import type { Metrics } from '../model/metrics.ts'
 import type { Operation } from '../model/operation.ts'
 import type { RecordView } from '../model/record.ts'
+import type { RequestTrace } from '../model/trace.ts'
 import type { ExecutionName, Store } from '../stores/store.ts'
 import type { UpstreamRequest } from '../upstream/forward.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -50,6 +51,8 @@ export interface GuardedRequest {
   readonly respondAsync: boolean
   /** The last event of the answer's stream that the client has seen (HTML Living Standard 9.2.4). */
   readonly lastEventId: string | undefined
+  /** Undefined where it is not traced. */
+  readonly trace?: RequestTrace | undefined
   /** Where the answer of that execution goes to the client, if not straight to it. */
   readonly streamTo?: (name: ExecutionName) => ClientStream
 }

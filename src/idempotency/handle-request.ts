@@ -36,10 +36,11 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
       claim = await hold(gate, request, claim, { client, limitMs: holdMs, acquire: () => turns.take('replay') })
     }
     const waited = held || turns.unknownMet || turns.hasWaited
+    const fingerprint = nameOf(claim) ?? request.operation.fingerprint
+    request.trace?.checked(claim.kind, fingerprint)
     const answer = await answerTo(gate, request, claim, { executionId, outcome, client, since: waited ? undefined : request.since })
     if (!waited && (claim.kind !== 'acquired' || request.respondAsync))
       gate.metrics.rule(request.rule.name).overhead(performance.now() - request.since)
-    const fingerprint = nameOf(claim) ?? request.operation.fingerprint
     return { answer: held && request.preferWait !== undefined ? withPreference(answer, holdMs) : answer, fingerprint }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
@@ -148,7 +149,7 @@ function start(
 ): Answer | Promise<Answer> {
   const { fingerprint, attempt, pass } = claim
   const grant = { fingerprint, attempt, executionId, pass, since: request.respondAsync ? undefined : since }
-  gate.metrics.rule(request.rule.name).granted(claim.after)
+  gate.metrics.rule(request.rule.name).granted(claim.after, executionId)
   const run = () => execute(gate, request, grant, outcome, request.respondAsync ? NOBODY : (request.streamTo?.(grant) ?? client))
   const answer = pass === undefined ? run() : executeWith(pass, run)
   if (!request.respondAsync) return answer

@@ -6,6 +6,7 @@ import type { OutcomeTable } from '../model/outcome.ts'
 import type { Problem } from '../model/problems.ts'
 import type { SettledStatus } from '../model/record.ts'
 import type { HeaderList } from '../model/stored-response.ts'
+import { withTrace } from '../model/trace.ts'
 import type { ExecutionName } from '../stores/store.ts'
 import type { ClientStream } from './answer.ts'
 import type { Completion } from './completion/completion.ts'
@@ -24,6 +25,8 @@ export interface RecordingOptions {
   readonly rule: RuleConfig
   readonly name: ExecutionName
   readonly outcome: OutcomeTable
+  /** What names the execution's trace, where it is kept. */
+  readonly trace: string | undefined
   readonly client: ClientStream
   readonly pauseUpstream: () => void
   readonly resumeUpstream: () => void
@@ -183,7 +186,8 @@ export class Recording {
   }
 
   #storedHead() {
-    return { status: this.#status!, headers: storedHeaders(this.#passed, this.#options.rule.replayHeaders) }
+    const { rule, trace } = this.#options
+    return { status: this.#status!, headers: withTrace(storedHeaders(this.#passed, rule.replayHeaders), trace) }
   }
 
   #clientHeaders(): HeaderList {

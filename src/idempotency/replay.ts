@@ -2,6 +2,7 @@
 import { isPlainEventStream } from '../model/headers.ts'
 import type { RecordView } from '../model/record.ts'
 import type { HeaderList, KeptResponse } from '../model/stored-response.ts'
+import { splitTrace } from '../model/trace.ts'
 import type { Store } from '../stores/store.ts'
 import type { Answer, FollowedAnswer } from './answer.ts'
 import { refuseUnstored } from './refuse.ts'
@@ -22,14 +23,19 @@ export function replay(store: Store, { head, body }: KeptResponse, record: Recor
   const headers = ['Idempotency-Fingerprint', fingerprint, 'Idempotency-Replayed', 'true', 'Age', String(age)]
   const { lastEventId } = resume
   const asStream = (lastEventId !== undefined || resume.streamIds) && isPlainEventStream(head.headers)
-  if (body !== undefined && !asStream) return { kind: 'replay', response: { head, body }, headers }
+  if (body !== undefined && !asStream) {
+    const { headers: lines, executedBy } = splitTrace(head.headers)
+    return { kind: 'replay', response: { head: executedBy === undefined ? head : { ...head, headers: lines }, body }, headers, executedBy }
+  }
   return followed({ store, fingerprint, executionId, live: undefined, head }, lastEventId, headers)
 }
 
 /** From its first byte, or from after the event that the client has seen last. */
 export async function followed(answer: FollowedAnswer, lastEventId: string | undefined, headers: HeaderList): Promise<Answer> {
   const { offset, events } = lastEventId === undefined ? START : await resumePoint(answer, lastEventId)
-  return { kind: 'follow', answer, offset, eventsBefore: events, headers }
+  const { headers: lines, executedBy } = splitTrace(answer.head.headers)
+  const shown = executedBy === undefined ? answer : { ...answer, head: { ...answer.head, headers: lines } }
+  return { kind: 'follow', answer: shown, offset, eventsBefore: events, headers, executedBy }
 }
 
 const START = { offset: 0, events: 0 }

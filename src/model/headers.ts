@@ -12,6 +12,7 @@ const OWN = [
   'idempotency-attempt',
   'idempotency-unguarded',
   'oncegate-error',
+  'oncegate-trace',
 ]
 
 const NEVER_PASSED = new Set([...HOP_BY_HOP, ...OWN])

@@ -86,9 +86,9 @@ export interface RuleMetrics {
   /** Which source a part was read from, where it has several. */
   source(part: string, source: string): void
   /** An execution begins; `unknown`: the one before it may have acted. */
-  granted(after: StateBefore): void
+  granted(after: StateBefore, executionId: string): void
   /** It has ended, and this is what its record should say. */
-  ended(result: SettledStatus): void
+  ended(result: SettledStatus, executionId: string): void
   /** What a guarded request took besides the upstream, its client and other executions. */
   overhead(ms: number): void
   /** From the sending of a request to the end of its answer. */

@@ -20,6 +20,8 @@ import { asMetric, type Cell, type Durations, Family, HistogramFamily } from './
 
 export interface MeasuredRule {
   readonly name: string
+  /** How long an execution may take. */
+  readonly timeoutMs: number
   /** Those that may be read from more than one source, and all of these. */
   readonly parts: readonly { readonly part: string; readonly sources: readonly string[] }[]
 }
@@ -45,6 +47,10 @@ function families() {
       help: 'Results on this machine that wait for the store, which could not take them in time',
     }),
     inFlight: new Family('gauge', { name: 'oncegate_in_flight', help: 'Executions under way in this gateway' }),
+    overdue: new Family('gauge', {
+      name: 'oncegate_overdue_executions',
+      help: 'Executions under way for longer than the timeout of their rule',
+    }),
     overhead: new HistogramFamily(
       { name: 'oncegate_overhead_seconds', help: 'What guarded requests took besides the upstream, with the store' },
       SHORT,
@@ -141,19 +147,21 @@ class RuleSeries implements RuleMetrics {
   readonly #sources: ReadonlyMap<string, ReadonlyMap<string, Cell>>
   readonly #granted: Record<StateBefore, Cell>
   readonly #repeated: Cell
-  readonly #inFlight: Cell
+  /** When each began (`performance.now()`), the oldest first. */
+  readonly #running = new Map<string, number>()
   readonly #ended: Record<SettledStatus, Cell>
   readonly #overhead: Durations
   readonly #upstream: Durations
 
-  constructor({ name: rule, parts }: MeasuredRule, all: Families, granted: Record<StateBefore, Cell>) {
+  constructor({ name: rule, timeoutMs, parts }: MeasuredRule, all: Families, granted: Record<StateBefore, Cell>) {
     this.#fingerprints = keyed(FINGERPRINT_RESULTS, (result) => all.fingerprints.add({ rule, result }))
     this.#sources = new Map(
       parts.map(({ part, sources }) => [part, new Map(sources.map((source) => [source, all.sources.add({ rule, part, source })]))]),
     )
     this.#granted = granted
     this.#repeated = all.repeated.add({ rule, cause: 'unknown' })
-    this.#inFlight = all.inFlight.add({ rule })
+    all.inFlight.watch(() => this.#running.size, { rule })
+    all.overdue.watch(() => this.#runningLongerThan(timeoutMs), { rule })
     this.#ended = keyed(SETTLED, (result) => all.executions.add({ rule, result }))
     this.#overhead = all.overhead.add({ rule })
     this.#upstream = all.upstream.add({ rule })
@@ -168,14 +176,14 @@ class RuleSeries implements RuleMetrics {
     if (cell !== undefined) cell.value++
   }
 
-  granted(after: StateBefore): void {
+  granted(after: StateBefore, executionId: string): void {
     this.#granted[after].value++
     if (after === 'unknown') this.#repeated.value++
-    this.#inFlight.value++
+    this.#running.set(executionId, performance.now())
   }
 
-  ended(result: SettledStatus): void {
-    this.#inFlight.value--
+  ended(result: SettledStatus, executionId: string): void {
+    this.#running.delete(executionId)
     this.#ended[result].value++
   }
 
@@ -185,6 +193,16 @@ class RuleSeries implements RuleMetrics {
 
   upstream(ms: number): void {
     this.#upstream.observe(ms)
+  }
+
+  #runningLongerThan(limitMs: number): number {
+    const before = performance.now() - limitMs
+    let count = 0
+    for (const began of this.#running.values()) {
+      if (began >= before) break
+      count++
+    }
+    return count
   }
 }
 

@@ -47,10 +47,10 @@ export class Family implements Written {
     return cell
   }
 
-  /** The one series of a family that is counted elsewhere. */
-  watch(read: () => number): void {
+  /** A further series, which is counted elsewhere. */
+  watch(read: () => number, labels: Labels = {}): void {
     this.#series.push({
-      labels: {},
+      labels,
       cell: {
         get value() {
           return read()

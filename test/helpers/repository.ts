@@ -25,3 +25,8 @@ export function filesBelow(folder: string): string[] {
     )
     .toSorted()
 }
+
+/** Where it is on this machine, for programs that are given a file. */
+export function repositoryPath(path: string): string {
+  return join(root, path)
+}

@@ -242,6 +242,27 @@ t.test('a store out of reach: its errors, and whom it let pass', async (t) => {
   t.equal(upstream.count(), 2)
 })
 
+t.test('an execution that is not settled when its timeout is over is overdue', async (t) => {
+  const redis = await RedisServer.start()
+  t.teardown(() => redis.stop())
+  const upstream = await startUpstream(() => {})
+  t.teardown(upstream.close)
+  const rules = `
+  - { name: pay, match: { path: /pay }, fingerprint: { key: header.idempotency-key }, timeout: 1500ms }
+`
+  const gateway = await testGateway({ upstream: upstream.url, store: redis.url, rules, top: 'storeTimeout: 200ms' })
+  t.teardown(() => gateway.close())
+  const asked = send(`${gateway.url}/pay`, { headers: { authorization: 'Bearer a', 'idempotency-key': 'k' }, body: {} })
+  await within('the execution', upstream.arrived(1))
+  redis.pause()
+  const count = async (name: string) => (await scrape(gateway)).value(name, { rule: 'pay' })
+  t.same([await count('oncegate_in_flight'), await count('oncegate_overdue_executions')], [1, 0])
+  await until('it is overdue', async () => (await count('oncegate_overdue_executions')) === 1)
+  redis.resume()
+  t.equal((await asked).status, 504)
+  t.same([await count('oncegate_in_flight'), await count('oncegate_overdue_executions')], [0, 0])
+})
+
 t.test(
   'what the upstream or an operator says of an unknown outcome is a step of its record, and its next execution no repetition',
   async (t) => {
