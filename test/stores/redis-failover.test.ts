@@ -57,7 +57,7 @@ for (const [name, start] of Object.entries(TOPOLOGIES)) {
     let rung = 0
     await peer.watch(fingerprint, () => rung++)
 
-    const load = claimAndSettle(store, fingerprint)
+    const load = claimAndSettle(t, store, fingerprint)
     await until('some are settled', () => load.settled.length > 100)
     await master.kill()
     await until('another master', async () => ![undefined, master].includes(await servers.master(fingerprint)), BACK_WITHIN_MS)
@@ -107,7 +107,7 @@ interface Work {
 }
 
 /** Eight at a time; half of them beside the given name, which is to be at the master that is lost. */
-function claimAndSettle(store: Store, beside: string): Work {
+function claimAndSettle(t: Test, store: Store, beside: string): Work {
   const [granted, settled]: [AcquireRequest[], AcquireRequest[]] = [[], []]
   let going = true
   const work = async (_: unknown, n: number): Promise<void> => {
@@ -124,6 +124,7 @@ function claimAndSettle(store: Store, beside: string): Work {
     }
   }
   const workers = Array.from({ length: 8 }, work)
+  t.teardown(() => void (going = false))
   return {
     granted,
     settled,
@@ -152,20 +153,42 @@ async function nothingForgotten(t: Test, store: Store, { granted, settled }: Wor
   )
 }
 
-t.test('sentinel: a master that is replaced while it works forgets nothing that all of its replicas had, and is left', async (t) => {
-  const servers = await startSentinel()
-  t.teardown(() => servers.stop())
-  const [store, peer] = [await open(t, servers.url, 2), await open(t, servers.url, 2)]
-  const old = await servers.master()
-  const load = claimAndSettle(store, newFingerprint())
-  await until('some are settled', () => load.settled.length > 100)
-  const { port } = new URL(servers.url.replace(/,.*/, '').replace('redis+sentinel', 'redis'))
-  await ask(Number(port), (client) => client.call('SENTINEL', 'FAILOVER', 'once'))
-  await until('another master', async () => (await servers.master()) !== old, BACK_WITHIN_MS)
-  await until('it works', () => works(store), BACK_WITHIN_MS)
-  await load.stop()
-  await nothingForgotten(t, peer, load)
-})
+/** By somebody who wants it so, while the master is well. */
+const REPLACED = {
+  // The sentinels promote one replica while the others still follow the old master: only all of them together know better.
+  sentinel: {
+    replicasAck: 2,
+    replace: async ({ url }: ReplicatedRedis): Promise<unknown> => {
+      const { port } = new URL(url.replace(/,.*/, '').replace('redis+sentinel', 'redis'))
+      return ask(Number(port), (client) => client.call('SENTINEL', 'FAILOVER', 'once'))
+    },
+  },
+  cluster: {
+    replicasAck: 1,
+    replace: async (servers: ReplicatedRedis, master: RedisServer): Promise<unknown> => {
+      const [replica] = await servers.replicasOf(master)
+      return ask(replica!.port, (client) => client.call('CLUSTER', 'FAILOVER'))
+    },
+  },
+}
+
+for (const [name, start] of Object.entries(TOPOLOGIES)) {
+  t.test(`${name}: a master that is replaced while it works forgets nothing, and is left`, async (t) => {
+    const { replicasAck, replace } = REPLACED[name as keyof typeof REPLACED]
+    const servers = await start()
+    t.teardown(() => servers.stop())
+    const [store, peer] = [await open(t, servers.url, replicasAck), await open(t, servers.url, replicasAck)]
+    const fingerprint = newFingerprint()
+    const old = (await servers.master(fingerprint))!
+    const load = claimAndSettle(t, store, fingerprint)
+    await until('some are settled', () => load.settled.length > 100)
+    await replace(servers, old)
+    await until('another master', async () => ![undefined, old].includes(await servers.master(fingerprint)), BACK_WITHIN_MS)
+    await until('it works', () => works(store), BACK_WITHIN_MS)
+    await load.stop()
+    await nothingForgotten(t, peer, load)
+  })
+}
 
 t.test('one server that becomes a replica is left at once: its name leads to the new master by then', async (t) => {
   const servers = await startSentinel({ replicas: 1 })
