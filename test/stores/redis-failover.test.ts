@@ -5,7 +5,7 @@ import { recordKeys } from '../../src/stores/redis/keys.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import { type AcquireRequest, type Store, StoreUnavailable } from '../../src/stores/store.ts'
 import { startCluster } from '../helpers/redis-cluster.ts'
-import { ask, follow, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
+import { ask, follow, isMaster, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
 import { startSentinel } from '../helpers/redis-sentinel.ts'
 import type { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
@@ -189,6 +189,25 @@ for (const [name, start] of Object.entries(TOPOLOGIES)) {
     await nothingForgotten(t, peer, load)
   })
 }
+
+t.test('sentinel: a master that stood still until another took its place is not used by those who are connected to it', async (t) => {
+  const servers = await startSentinel()
+  t.teardown(() => servers.stop())
+  const store = await open(t, servers.url, 0)
+  const old = (await servers.master())!
+  await store.acquire(acquireOf(newFingerprint()))
+  old.pause()
+  await until('another master', async () => ![undefined, old].includes(await servers.master()), BACK_WITHIN_MS)
+  old.resume()
+  // It takes itself for the master until the sentinels tell it, which they do after ten seconds.
+  const isNew = async (): Promise<boolean> => {
+    const request = acquireOf(newFingerprint())
+    if (!(await answers(store.acquire(request)))) return false
+    return (await ask((await servers.master())!.port, (client) => client.exists(recordKeys(request.fingerprint)[0]))) === 1
+  }
+  await until('the new one is used', isNew, 4000)
+  t.ok(await isMaster(old))
+})
 
 t.test('one server that becomes a replica is left at once: its name leads to the new master by then', async (t) => {
   const servers = await startSentinel({ replicas: 1 })
