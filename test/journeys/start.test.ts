@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { testGateway } from '../helpers/gateway.ts'
+import { PostgresServer } from '../helpers/postgres-server.ts'
 import { RedisServer } from '../helpers/redis-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { startUpstream } from '../helpers/upstream.ts'
@@ -81,6 +82,10 @@ t.test('strict: what is only warned of without it ends the start with a reason a
   t.equal(await start(sound.url, 'strict: true'), 'started')
   t.match(await start(sound.url, 'strict: true\nreplicasAck: 1'), /0 of the 1 replicas/)
   t.match(await start('memory:', 'strict: true'), /lost at a restart/)
+  const database = await (await PostgresServer.shared()).database()
+  t.teardown(database.drop)
+  t.equal(await start(database.url, ''), 'started')
+  t.match(await start(database.url, 'strict: true'), /power cut \(fsync is off\)/)
   const { code, said } = await run(['start', '--upstream', upstream.url, '--store', forgetful.url, '--config', await strictFile(t)])
   t.equal(code, 1)
   t.match(said, /could not start: strict: true/)

@@ -5,7 +5,7 @@ import { recordKeys } from '../../src/stores/redis/keys.ts'
 import { slotOf } from '../../src/stores/redis/slot.ts'
 import { type AcquireRequest, type Store, StoreUnavailable } from '../../src/stores/store.ts'
 import { startCluster } from '../helpers/redis-cluster.ts'
-import { ask, follow, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
+import { ask, follow, isMaster, type ReplicatedRedis } from '../helpers/redis-replicated.ts'
 import { startSentinel } from '../helpers/redis-sentinel.ts'
 import type { RedisServer } from '../helpers/redis-server.ts'
 import { TcpProxy } from '../helpers/tcp-proxy.ts'
@@ -57,7 +57,7 @@ for (const [name, start] of Object.entries(TOPOLOGIES)) {
     let rung = 0
     await peer.watch(fingerprint, () => rung++)
 
-    const load = claimAndSettle(store, fingerprint)
+    const load = claimAndSettle(t, store, fingerprint)
     await until('some are settled', () => load.settled.length > 100)
     await master.kill()
     await until('another master', async () => ![undefined, master].includes(await servers.master(fingerprint)), BACK_WITHIN_MS)
@@ -107,7 +107,7 @@ interface Work {
 }
 
 /** Eight at a time; half of them beside the given name, which is to be at the master that is lost. */
-function claimAndSettle(store: Store, beside: string): Work {
+function claimAndSettle(t: Test, store: Store, beside: string): Work {
   const [granted, settled]: [AcquireRequest[], AcquireRequest[]] = [[], []]
   let going = true
   const work = async (_: unknown, n: number): Promise<void> => {
@@ -124,6 +124,7 @@ function claimAndSettle(store: Store, beside: string): Work {
     }
   }
   const workers = Array.from({ length: 8 }, work)
+  t.teardown(() => void (going = false))
   return {
     granted,
     settled,
@@ -152,19 +153,60 @@ async function nothingForgotten(t: Test, store: Store, { granted, settled }: Wor
   )
 }
 
-t.test('sentinel: a master that is replaced while it works forgets nothing that all of its replicas had, and is left', async (t) => {
+/** By somebody who wants it so, while the master is well. */
+const REPLACED = {
+  // The sentinels promote one replica while the others still follow the old master: only all of them together know better.
+  sentinel: {
+    replicasAck: 2,
+    replace: async ({ url }: ReplicatedRedis): Promise<unknown> => {
+      const { port } = new URL(url.replace(/,.*/, '').replace('redis+sentinel', 'redis'))
+      return ask(Number(port), (client) => client.call('SENTINEL', 'FAILOVER', 'once'))
+    },
+  },
+  cluster: {
+    replicasAck: 1,
+    replace: async (servers: ReplicatedRedis, master: RedisServer): Promise<unknown> => {
+      const [replica] = await servers.replicasOf(master)
+      return ask(replica!.port, (client) => client.call('CLUSTER', 'FAILOVER'))
+    },
+  },
+}
+
+for (const [name, start] of Object.entries(TOPOLOGIES)) {
+  t.test(`${name}: a master that is replaced while it works forgets nothing, and is left`, async (t) => {
+    const { replicasAck, replace } = REPLACED[name as keyof typeof REPLACED]
+    const servers = await start()
+    t.teardown(() => servers.stop())
+    const [store, peer] = [await open(t, servers.url, replicasAck), await open(t, servers.url, replicasAck)]
+    const fingerprint = newFingerprint()
+    const old = (await servers.master(fingerprint))!
+    const load = claimAndSettle(t, store, fingerprint)
+    await until('some are settled', () => load.settled.length > 100)
+    await replace(servers, old)
+    await until('another master', async () => ![undefined, old].includes(await servers.master(fingerprint)), BACK_WITHIN_MS)
+    await until('it works', () => works(store), BACK_WITHIN_MS)
+    await load.stop()
+    await nothingForgotten(t, peer, load)
+  })
+}
+
+t.test('sentinel: a master that stood still until another took its place is not used by those who are connected to it', async (t) => {
   const servers = await startSentinel()
   t.teardown(() => servers.stop())
-  const [store, peer] = [await open(t, servers.url, 2), await open(t, servers.url, 2)]
-  const old = await servers.master()
-  const load = claimAndSettle(store, newFingerprint())
-  await until('some are settled', () => load.settled.length > 100)
-  const { port } = new URL(servers.url.replace(/,.*/, '').replace('redis+sentinel', 'redis'))
-  await ask(Number(port), (client) => client.call('SENTINEL', 'FAILOVER', 'once'))
-  await until('another master', async () => (await servers.master()) !== old, BACK_WITHIN_MS)
-  await until('it works', () => works(store), BACK_WITHIN_MS)
-  await load.stop()
-  await nothingForgotten(t, peer, load)
+  const store = await open(t, servers.url, 0)
+  const old = (await servers.master())!
+  await store.acquire(acquireOf(newFingerprint()))
+  old.pause()
+  await until('another master', async () => ![undefined, old].includes(await servers.master()), BACK_WITHIN_MS)
+  old.resume()
+  // It takes itself for the master until the sentinels tell it, which they do after ten seconds.
+  const isNew = async (): Promise<boolean> => {
+    const request = acquireOf(newFingerprint())
+    if (!(await answers(store.acquire(request)))) return false
+    return (await ask((await servers.master())!.port, (client) => client.exists(recordKeys(request.fingerprint)[0]))) === 1
+  }
+  await until('the new one is used', isNew, 4000)
+  t.ok(await isMaster(old))
 })
 
 t.test('one server that becomes a replica is left at once: its name leads to the new master by then', async (t) => {

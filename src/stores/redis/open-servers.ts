@@ -3,6 +3,7 @@ import type { RedisAddress } from '../../model/redis-address.ts'
 import type { StoreOptions } from '../store-options.ts'
 import { RedisCluster } from './cluster.ts'
 import { RedisConnection } from './connect.ts'
+import { SentinelConnection } from './sentinel.ts'
 import type { RedisServers } from './servers.ts'
 
 /** The servers, and a connection that only subscribes. */
@@ -13,31 +14,12 @@ export function openServers(address: RedisAddress, options: StoreOptions): { ser
     case 'single':
       return { servers: new RedisConnection(address.url, options), subscriber: new RedisConnection(address.url, quiet) }
     case 'sentinel': {
-      const to = behindSentinel(address, options.timeoutMs)
-      return { servers: new RedisConnection(to, options), subscriber: new RedisConnection(to, quiet) }
+      return { servers: new SentinelConnection(address, options), subscriber: new SentinelConnection(address, quiet) }
     }
     case 'cluster': {
       const servers = new RedisCluster(address, options)
       // Whatever is published at one node is heard at each: any will do, and the next one when that is lost.
       return { servers, subscriber: new RedisConnection(servers.anyNode, quiet) }
     }
-  }
-}
-
-/** The driver asks the sentinels anew for each connection, and takes no server that is not a master. */
-function behindSentinel(address: Extract<RedisAddress, { kind: 'sentinel' }>, timeoutMs: number) {
-  const { sentinels, name, db, username, password, tls, sentinelUsername, sentinelPassword } = address
-  return {
-    sentinels: [...sentinels],
-    name,
-    db,
-    role: 'master' as const,
-    // A sentinel that stands still must not hold up the others.
-    sentinelCommandTimeout: timeoutMs,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(sentinelUsername !== undefined && { sentinelUsername }),
-    ...(sentinelPassword !== undefined && { sentinelPassword }),
-    ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   }
 }
