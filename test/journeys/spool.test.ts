@@ -162,10 +162,25 @@ t.test('a gateway beside one that is killed settles for it', async (t) => {
   t.equal(upstream.count(), 1)
 })
 
-for (const fault of ['hold', 'dropReplies'] as const) {
-  t.test(`a large stream whose end the store does not get (${fault}): byte for byte the same afterwards`, async (t) => {
-    const redis = await RedisServer.start()
-    const network = await TcpProxy.start(redis.port)
+const LINKED = {
+  redis: async () => {
+    const server = await RedisServer.start()
+    return { server, url: (port: number) => `redis://127.0.0.1:${port}` }
+  },
+  postgres: async () => {
+    const server = await PostgresServer.start()
+    return { server, url: (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres` }
+  },
+}
+
+for (const [kind, fault] of [
+  ['redis', 'hold'],
+  ['redis', 'dropReplies'],
+  ['postgres', 'dropReplies'],
+] as const) {
+  t.test(`${kind}: a large stream whose end it does not get (${fault}): byte for byte the same afterwards`, async (t) => {
+    const { server, url } = await LINKED[kind]()
+    const network = await TcpProxy.start(server.port)
     const doors = [latch(), latch()]
     const pieces = [100_000, 150_000, 30_000].map((size, n) => Buffer.alloc(size, `${n} piece `))
     const upstream = await startUpstream(async (_request, response) => {
@@ -178,14 +193,14 @@ for (const fault of ['hold', 'dropReplies'] as const) {
     const folder = await spoolFolder(t)
     const gateway = await testGateway({
       upstream: upstream.url,
-      store: `redis://127.0.0.1:${network.port}`,
+      store: url(network.port),
       rules: RULES,
       top: top(folder),
     })
     t.teardown(async () => {
       await gateway.close()
       await network.stop()
-      await redis.stop()
+      await server.stop()
       await upstream.close()
     })
     await ready(gateway)
