@@ -12,13 +12,13 @@ import { until, within } from '../helpers/until.ts'
 import { json, latch, startUpstream, type TestUpstream } from '../helpers/upstream.ts'
 
 const LEASE_MS = 1000
-const RULES = ['careful', 'retry', 'pass']
+const RULES = ['careful', 'retry', 'pass', 'patient']
   .map(
     (name) => `
   - name: ${name}
     match: { path: /${name} }
     fingerprint: { key: header.idempotency-key }
-    lease: ${LEASE_MS}ms
+    lease: ${name === 'patient' ? 10 * LEASE_MS : LEASE_MS}ms
     onUnknown: ${name === 'retry' ? 'retry' : 'refuse'}
     onStoreError: ${name === 'pass' ? 'pass' : 'refuse'}
 `,
@@ -109,6 +109,33 @@ for (const [kind, start] of Object.entries(SERVERS)) {
     t.ok(gateway.log.some(({ msg }) => /from the spool is stored/.test(String(msg))))
   })
 }
+
+t.test('the store is back within the lease: whoever waited for the spooled result gets it whole', async (t) => {
+  const redis = await RedisServer.start()
+  t.teardown(() => redis.stop())
+  const door = latch()
+  const upstream = await startUpstream(async (request, response) => {
+    if (request.headers['idempotency-key'] === 'stream') response.write('begin ')
+    await door.opened
+    response.end('end')
+  })
+  t.teardown(() => upstream.close())
+  const gateway = await testGateway({ upstream: upstream.url, store: redis.url, rules: RULES, top: top(await spoolFolder(t)) })
+  t.teardown(() => gateway.close())
+  await ready(gateway)
+  const firsts = ['small', 'stream'].map((key) => ask(gateway, '/patient', key))
+  await within('the executions', upstream.arrived(2))
+  redis.pause()
+  t.teardown(() => redis.resume())
+  door.open()
+  await until('the results are on disk', async () => (await held(gateway)) === 2)
+  redis.resume()
+  const [small, stream] = await within('the first answers', Promise.all(firsts))
+  t.match(small, { status: 200, text: 'end', whole: true })
+  t.match(stream, { status: 200, text: 'begin end', whole: true })
+  t.equal((await ask(gateway, '/patient', 'stream')).headers['idempotency-replayed'], 'true')
+  t.equal(upstream.count(), 2)
+})
 
 /** One gateway with a spooled result, the store being down. */
 async function outage(
