@@ -25,7 +25,7 @@ export interface Grant extends ExecutionLabel {
 /** How the upstream's part ended. */
 type Ending = 'whole' | UpstreamError
 
-type Settling = SettleResult | 'kept' | 'unsettled'
+type Settling = SettleResult | 'unsettled'
 
 /**
  * Resolves when the client has its answer or cannot get one any more. The execution itself does not depend on the
@@ -101,7 +101,7 @@ class Execution {
     }
     if (ending !== 'whole') return this.#answerFault(ending)
     if (this.#recording.outcome === 'completed') durations.add(rule.name, performance.now() - started)
-    return settled === 'ok' || settled === 'kept' ? this.#answerWhole() : this.#answerUnsettled(settled)
+    return settled === 'ok' ? this.#answerWhole() : this.#answerUnsettled(settled)
   }
 
   #forward(): Promise<Ending> {
@@ -132,10 +132,7 @@ class Execution {
     else this.#recording.whenDeserted(() => this.cancel())
   }
 
-  /**
-   * `kept`: the store is out of reach, and the result is on this machine's disk. `unsettled`: it is in memory only, or may be overtaken;
-   * the settling goes on behind the answer.
-   */
+  /** `unsettled`: the store stayed out of reach for a lease; the settling goes on behind the answer, from the spool where there is room. */
   async #settle(ending: Ending, to: SettledStatus): Promise<Settling> {
     // What the log is not known to have is found out first: a clean end promises the whole answer.
     const settle = async (): Promise<SettleResult> => {
@@ -161,9 +158,7 @@ class Execution {
     const answer = ending === 'whole' ? this.#recording.left() : undefined
     const result = { rule: rule.name, settle: this.#settleRequest(to, answer), unsure: answer?.unsure }
     if (!(await spooled.keep(result))) return undefined
-    // Nobody else is granted an execution by then: what the disk has is as good as stored.
-    if (rule.onUnknown === 'refuse') return 'kept'
-    return spooled.whenSettled(this.#grant.executionId, rule.lease)
+    return spooled.whenSettled(this.#grant, rule.lease)
   }
 
   #settleRequest(to: SettledStatus, answer: RecordedAnswer | undefined): SettleRequest {

@@ -1,9 +1,8 @@
 // Results that the store could not take in time: kept in the spool, and settled as soon as the store is back.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Metrics } from '../model/metrics.ts'
 import type { Operation } from '../model/operation.ts'
 import type { Spool, SpooledResult } from '../stores/spool.ts'
-import { type SettleResult, type Store, StoreUnavailable } from '../stores/store.ts'
+import { type ExecutionName, type SettleResult, type Store, StoreUnavailable } from '../stores/store.ts'
 import type { Log } from './log.ts'
 
 /** How often the store is asked whether it takes the results by now. */
@@ -32,6 +31,8 @@ export class SpooledResults {
   readonly #metrics: Metrics
   /** One attempt at a time for each. */
   readonly #underWay = new Map<string, Promise<Ending>>()
+  /** Executions whose clients wait for the store. */
+  readonly #waiting = new Map<string, (ending: SettleResult) => void>()
   /** Where a look begins, so that one result that the store never takes does not hold up the others. */
   #after = ''
   #looking: Promise<void> = Promise.resolve()
@@ -81,18 +82,19 @@ export class SpooledResults {
   }
 
   /** What becomes of a result that was kept, once the store is back; `unsettled` where that takes longer. */
-  async whenSettled(executionId: string, limitMs: number): Promise<SettleResult | 'unsettled'> {
-    const endsAt = performance.now() + limitMs
-    for (;;) {
-      try {
-        const ending = await this.#settleOne(executionId)
-        // Whoever was faster knows how it ended.
-        return ending === 'gone' ? 'unsettled' : ending
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-      }
-      if (performance.now() + LOOK_EVERY_MS > endsAt) return 'unsettled'
-      await pause(LOOK_EVERY_MS, undefined, { ref: false })
+  async whenSettled({ fingerprint, executionId }: ExecutionName, limitMs: number): Promise<SettleResult | 'unsettled'> {
+    let timer: NodeJS.Timeout | undefined
+    const ending = new Promise<SettleResult | 'unsettled'>((resolve) => {
+      this.#waiting.set(executionId, resolve)
+      timer = setTimeout(() => resolve('unsettled'), limitMs)
+      // Another process may have been faster, and knows how it ended.
+      if (this.#spool?.heldFor([fingerprint]).includes(executionId) !== true) resolve('unsettled')
+    })
+    try {
+      return await ending
+    } finally {
+      clearTimeout(timer)
+      this.#waiting.delete(executionId)
     }
   }
 
@@ -161,6 +163,7 @@ export class SpooledResults {
     const { settle, unsure, rule } = result
     const whole = unsure === undefined || (await this.#store.append(unsure)) === 'ok'
     const ending = await this.#store.settle(whole ? settle : withoutBody(settle))
+    this.#waiting.get(executionId)?.(ending)
     await this.#spool?.remove(executionId)
     this.#count()
     this.#metrics.settled(settle.to, ending)

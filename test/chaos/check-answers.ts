@@ -102,7 +102,8 @@ function checkStaysUnknown({ wish, rule, exchanges, executions }: WishStory, rep
   }
 }
 
-const AFTER_RESULT = new Set(['store-unavailable', 'shutting-down', 'key-reused'])
+/** A gateway whose settling was not answered does not know that others have seen the result. */
+const AFTER_RESULT = new Set(['store-unavailable', 'result-pending', 'shutting-down', 'key-reused'])
 
 interface Refused extends Exchange {
   readonly outcome: AnsweredEvent

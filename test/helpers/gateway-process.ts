@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { spoolSetting } from './spool-setting.ts'
 import { within } from './until.ts'
 
 const START_WITHIN_MS = 40_000
@@ -49,7 +50,10 @@ export async function gatewayProcess(options: ProcessOptions): Promise<GatewayPr
   const directory = await mkdtemp(join(tmpdir(), 'oncegate-config-'))
   const file = join(directory, 'oncegate.yaml')
   const { upstream, store, rules, top = '' } = options
-  await writeFile(file, `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\nrules:\n${rules}\n`)
+  await writeFile(
+    file,
+    `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\n${spoolSetting(top)}\nrules:\n${rules}\n`,
+  )
   try {
     return await startedProcess(['--config', file], options.env, options.nodeOptions)
   } finally {

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import pino from 'pino'
 import { loadConfig } from '../../src/config/load.ts'
 import { type Gateway, startGateway } from '../../src/gateway.ts'
+import { spoolSetting } from './spool-setting.ts'
 
 export interface TestGateway extends Gateway {
   port: number
@@ -19,7 +20,8 @@ export async function testGateway(options: { upstream: string; rules?: string; t
       done()
     },
   })
-  const text = `${options.top ?? ''}\n${options.rules === undefined ? '' : `rules:\n${options.rules}`}\n`
+  const { top = '' } = options
+  const text = `${top}\n${spoolSetting(top)}\n${options.rules === undefined ? '' : `rules:\n${options.rules}`}\n`
   const { config } = loadConfig({
     text,
     env: {},

@@ -91,7 +91,7 @@ t.test('an answer whose commit does not come is not given as whole; it is stored
   const door = latch()
   const { gateway, upstream } = await behind(t, {
     store: redis.url,
-    top: 'storeTimeout: 200ms\nspool: off',
+    top: 'storeTimeout: 200ms',
     rules: `${KEYED}    lease: 1s\n`,
     handler: async (request, response) => {
       await door.opened

@@ -12,7 +12,7 @@ import { json, latch, startUpstream, type TestUpstream } from '../helpers/upstre
 
 const STORE_TIMEOUT_MS = 500
 const LEASE_MS = 1000
-const TOP = `storeTimeout: ${STORE_TIMEOUT_MS}ms\nspool: off`
+const TOP = `storeTimeout: ${STORE_TIMEOUT_MS}ms`
 const RULES = `
   - name: pass
     match: { path: /pass }

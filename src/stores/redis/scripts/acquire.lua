@@ -152,7 +152,9 @@ end
 local function refuse(name, word, fields)
   local record, _, log = keys(name)
   if word ~= 'key_reused' and fields[2] ~= execution then
-    fields[8] = digits(redis.call('HINCRBY', record, 'duplicates', 1))
+    -- A server that is out of memory counts no more, but answers.
+    local count = redis.pcall('HINCRBY', record, 'duplicates', 1)
+    if type(count) == 'number' then fields[8] = digits(count) end
   end
   local log_bytes = fields[13]
   -- A log that was evicted is no body.
