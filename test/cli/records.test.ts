@@ -125,7 +125,7 @@ t.test('list and show: tables for people, JSON for programs, and how far it has 
   t.equal(first.out.split('\n').length, 4, 'a head, a record, and where there are more')
   const [, cursor = ''] = /--cursor (\S+)/.exec(first.out) ?? []
   const second = await run('list', undefined, { ...at, limit: '1', cursor })
-  t.same([first, second].map(({ out }) => [a, b].find((name) => out.includes(name))).toSorted((x, y) => String(x).localeCompare(String(y))), [a, b].toSorted((x, y) => x.localeCompare(y)))
+  t.same(new Set([first, second].map(({ out }) => [a, b].find((name) => out.includes(name)))), new Set([a, b]))
   const { out } = await run('show', b, at)
   t.match(out, /unknown → failed +by an operator  asked the bank\n/)
   t.match(await run('list', undefined, { ...at, status: 'lost' }), { code: 1, err: /status is none of/ })

@@ -133,15 +133,16 @@ t.test('every key of an exclusive group has an expiry, and all of them share one
 })
 
 t.test('a removed record leaves no key, and its log, which may be large, none either', async (t) => {
+  await bare.flushall()
   const store = await open(server.port)
   t.teardown(() => store.close())
   const request = acquireOf(newFingerprint())
   await store.acquire(request)
   await store.append(pieceOf(request, 0, 'x'.repeat(100_000)))
   await store.settle(settleOf(request, 'completed', { response: responseOf(''), logged: 100_000 }))
-  t.equal((await bare.keys(`*${request.fingerprint.slice(8)}*`)).length, 2)
+  t.equal((await bare.keys('*')).length, 2)
   t.equal(await store.remove(request), 'ok')
-  t.same(await bare.keys(`*${request.fingerprint.slice(8)}*`), [])
+  t.same(await bare.keys('*'), [])
 })
 
 t.test('a claim whose record was evicted is in flight for everybody else, and its own execution gets it back', async (t) => {
