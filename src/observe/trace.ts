@@ -5,7 +5,7 @@ import {
   context,
   type Link,
   propagation,
-  ProxyTracerProvider,
+  type ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -13,6 +13,7 @@ import {
   trace,
   TraceFlags,
   type Tracer,
+  type TracerProvider,
 } from '@opentelemetry/api'
 import { headerValue } from '../model/headers.ts'
 import type { SettledStatus } from '../model/record.ts'
@@ -22,7 +23,7 @@ import type { ExecutionTrace, RequestTrace, Tracing } from '../model/trace.ts'
 /** Undefined where no SDK was registered before the gateway was made: then a request costs no more than to see that. */
 export function openTracing(): Tracing | undefined {
   const provider = trace.getTracerProvider()
-  const tracer = provider instanceof ProxyTracerProvider ? provider.getDelegateTracer('oncegate') : provider.getTracer('oncegate')
+  const tracer = isProxy(provider) ? provider.getDelegateTracer('oncegate') : provider.getTracer('oncegate')
   if (tracer === undefined) return undefined
   return (headers, rule) => {
     const intent = tracer.startSpan('intent_parsed', { attributes: { 'oncegate.rule': rule } }, parentOf(headers))
@@ -33,8 +34,13 @@ export function openTracing(): Tracing | undefined {
 /** Gives what was recorded to the operator's SDK, which may keep it for a while, at the end of the process. */
 export async function flushTraces(): Promise<void> {
   const provider = trace.getTracerProvider()
-  const sdk = (provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider) as { forceFlush?: () => Promise<void> }
+  const sdk = (isProxy(provider) ? provider.getDelegate() : provider) as { forceFlush?: () => Promise<void> }
   await sdk.forceFlush?.().catch(() => undefined)
+}
+
+/** Whose class is another one where the SDK comes with a copy of the API of its own. */
+function isProxy(provider: TracerProvider): provider is ProxyTracerProvider {
+  return 'getDelegateTracer' in provider
 }
 
 /** A span of the operator's own instrumentation that is under way, else what the client names. */

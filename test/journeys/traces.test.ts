@@ -1,10 +1,14 @@
 // With an SDK of the operator's own a request leaves five spans, and a replay leads to the trace that executed.
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { type Answer, lines, send } from '../helpers/client.ts'
 import { gatewayProcess, type GatewayProcess } from '../helpers/gateway-process.ts'
+import { repositoryPath } from '../helpers/repository.ts'
 import { SHARED_STORES } from '../helpers/shared-store.ts'
 import { fingerprintOf, replayed, stage } from '../helpers/stage.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { startTraceReceiver, type TraceReceiver } from '../helpers/trace-receiver.ts'
 import { until, within } from '../helpers/until.ts'
 import { json, latch, startUpstream, type TestUpstream } from '../helpers/upstream.ts'
@@ -33,7 +37,7 @@ interface Scene {
 
 async function scene(
   t: Test,
-  { env, store = 'lmdb' }: { env?: NodeJS.ProcessEnv; store?: keyof typeof SHARED_STORES } = {},
+  { env, sdk = SDK, store = 'lmdb' }: { env?: NodeJS.ProcessEnv; sdk?: string; store?: keyof typeof SHARED_STORES } = {},
 ): Promise<Scene> {
   const [receiver, upstream, shared] = await Promise.all([startTraceReceiver(), startUpstream(), SHARED_STORES[store]()])
   const started: GatewayProcess[] = []
@@ -48,7 +52,7 @@ async function scene(
       store: shared.url,
       rules: RULES,
       env: traced,
-      nodeOptions: ['--import', SDK],
+      nodeOptions: ['--import', sdk],
     })
     started.push(gateway)
     return gateway
@@ -204,7 +208,13 @@ t.test('no credential, key, query, field or body is in any span, and the log tel
 })
 
 t.test('what the SDK still holds at the end gets out', async (t) => {
-  const { receiver, gateway } = await scene(t, { env: { OTEL_BSP_SCHEDULE_DELAY: '600000' } })
+  // As an operator has it: elsewhere, with a copy of the API of its own.
+  const directory = await temporaryDirectory()
+  t.teardown(() => directory.remove())
+  const sdk = join(directory.path, 'otel-sdk.mjs')
+  await cp(repositoryPath('node_modules/@opentelemetry'), join(directory.path, 'node_modules/@opentelemetry'), { recursive: true })
+  await cp(SDK, sdk)
+  const { receiver, gateway } = await scene(t, { sdk, env: { OTEL_BSP_SCHEDULE_DELAY: '600000' } })
   await pay(gateway, 'k1')
   t.same(receiver.spans, [])
   gateway.signal('SIGTERM')
