@@ -5,7 +5,7 @@ import type { ExplainedPart, ExplainedSource, Explanation } from '../fingerprint
 const SHOWN_CHARS = 160
 
 export function showExplanation(explanation: Explanation, note: string | undefined): string {
-  const { rules, parts, owner, fingerprint, aliases, group, digest, digestFields } = explanation
+  const { rules, parts, owner, fingerprint, aliases, group, alsoUnique, digest, digestFields } = explanation
   const lines = [
     outcome(explanation),
     '',
@@ -16,6 +16,7 @@ export function showExplanation(explanation: Explanation, note: string | undefin
     ...(fingerprint === null ? [] : pair('fingerprint', fingerprint)),
     ...(aliases.length === 0 ? [] : pair('looked under', `${aliases.join(', ')} too, for its window`)),
     ...(group === null ? [] : pair('group', `${group}: one of its facts is executed at a time`)),
+    ...alsoUnique.flatMap(({ name, as }) => pair('also unique', `${name}, as ${as}: no other fact may have it`)),
     ...(fingerprint === null ? [] : pair('digest', digest ?? 'none: nothing else is compared')),
     ...(digestFields.length === 0 ? [] : pair('fields', digestFields.join(', '))),
     ...(explanation.firstTry ? pair('first try', 'yes: a result that is there already counts as another wish') : []),

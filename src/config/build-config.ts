@@ -74,6 +74,7 @@ function buildRule(view: RuleView, { upstream, finish, configFile }: Surrounding
     ...(rule.breaker !== undefined && { breaker: rule.breaker }),
     ...(rule.maxInFlightPerOwner !== undefined && { maxInFlightPerOwner: rule.maxInFlightPerOwner }),
     ...(rule.exclusive !== undefined && { exclusive: rule.exclusive }),
+    ...(rule.alsoUnique !== undefined && { alsoUnique: rule.alsoUnique }),
     onMissing: rule.onMissing ?? 'refuse',
     onStoreError: rule.onStoreError ?? 'refuse',
     onDisconnect: rule.onDisconnect ?? 'continue',

@@ -2,6 +2,7 @@
 import type { Address } from './address.ts'
 import type { OutcomePatterns } from '../model/outcome.ts'
 import type { ErrorDialect } from '../model/problems.ts'
+import type { AlsoUniqueSetting } from './also-unique-schema.ts'
 import type { PartSetting, UpstreamSetting } from './schema.ts'
 import type { AskSetting, BreakerSetting } from './unknown-schema.ts'
 
@@ -40,6 +41,7 @@ export interface RuleConfig {
   readonly breaker?: BreakerConfig
   readonly maxInFlightPerOwner?: number
   readonly exclusive?: ExclusiveConfig
+  readonly alsoUnique?: Readonly<AlsoUniqueSetting>
   readonly onMissing: 'refuse' | 'pass' | 'skip'
   readonly onStoreError: 'refuse' | 'pass'
   readonly onDisconnect: 'continue' | 'abort'

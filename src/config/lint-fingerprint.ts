@@ -32,6 +32,9 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
   )
   const asked = askedFor(rule)
   const by = asTexts(asMapping(rule.settings['exclusive'])['by'])
+  const unique = Object.entries(asMapping(rule.settings['alsoUnique'])).map(([name, value]) =>
+    readPart(name, typeof value === 'string' ? value : { from: value }, [...rule.placeOf('alsoUnique'), name], []),
+  )
   const exclusive = by.map((text, n) => readPart('exclusive', text, [...rule.placeOf('exclusive'), 'by', n]))
   return {
     mistakes: [
@@ -39,7 +42,7 @@ export function lintFingerprint(rule: RuleView, verifiesTokens: boolean): { mist
       ...lintVariety(rule, parts),
       ...lintKey(parts),
       ...lintWindows(parts),
-      ...[...parts, owner, ...digest, ...where, evidence, ...asked, ...exclusive].flatMap((part) => [
+      ...[...parts, owner, ...digest, ...where, evidence, ...asked, ...exclusive, ...unique].flatMap((part) => [
         ...lintParams(rule, part),
         ...(verifiesTokens ? [] : lintClaims(part)),
       ]),

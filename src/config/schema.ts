@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ERROR_DIALECTS } from '../model/problems.ts'
 import * as value from './schema-values.ts'
+import { alsoUnique } from './also-unique-schema.ts'
 import { exclusive } from './exclusive-schema.ts'
 import { statusPattern } from './status-schema.ts'
 import { step } from './step-schema.ts'
@@ -163,6 +164,7 @@ const ruleSettings = {
     .optional()
     .describe('Most executions in flight at once for one owner, counted in each process; more get 429. Default: no limit'),
   exclusive: exclusive.optional(),
+  alsoUnique: alsoUnique.optional(),
   onMissing: z
     .enum(['refuse', 'pass', 'skip'])
     .optional()

@@ -1,6 +1,7 @@
 // A rule of the file, compiled: everything that need not be found out again for each request.
 import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
+import { compileAlsoUnique, type CompiledFurtherName } from './also-unique.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
 import { compileExclusive, type CompiledExclusive } from './exclusive.ts'
 import { compileInquiryPath, type CompiledInquiryPath } from './inquiry-path.ts'
@@ -23,6 +24,8 @@ export interface Rule {
   readonly owner: 'none' | readonly CompiledSelector[]
   /** Sorted by name. */
   readonly parts: readonly CompiledPart[]
+  /** Undefined: none. */
+  readonly alsoUnique: readonly CompiledFurtherName[] | undefined
   /** Undefined: its facts exclude none. */
   readonly exclusive: CompiledExclusive | undefined
   /** True where the client's key is all that tells two requests apart: without it there is no fact to guard. */
@@ -42,6 +45,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   const retryEvidence = config.retryEvidence === undefined ? undefined : compileSelector(config.retryEvidence)
   const inquiryPath = typeof config.onUnknown === 'object' ? compileInquiryPath(config.onUnknown.ask.path) : undefined
   const exclusive = config.exclusive && compileExclusive(config.exclusive, config.name)
+  const alsoUnique = compileAlsoUnique(config.alsoUnique)
   const selectors = [
     ...(retryEvidence === undefined ? [] : [retryEvidence]),
     ...parts.flatMap((part) => part.selectors),
@@ -49,6 +53,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
     ...(digest?.selectors ?? []),
     ...(inquiryPath?.selectors ?? []),
     ...(exclusive?.by ?? []),
+    ...(alsoUnique ?? []).flatMap((part) => part.selectors),
   ]
   return {
     config,
@@ -60,6 +65,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
     owner,
     parts,
     exclusive,
+    alsoUnique,
     inquiryPath,
     restsOnKey: hasKey && parts.every(({ name, selectors: from }) => name === KEY_PART || from.length === 0),
     digest,

@@ -51,6 +51,8 @@ export interface Explanation {
   readonly aliases: readonly string[]
   /** Of the facts of one group one is executed at a time; null: it excludes none. */
   readonly group: string | null
+  /** Further names that belong to this fact alone. */
+  readonly alsoUnique: readonly { readonly name: string; readonly as: string }[]
   readonly digest: string | null
   /** The fields that a mismatch could name. */
   readonly digestFields: readonly string[]
@@ -80,6 +82,7 @@ const NOTHING = {
   fingerprint: null,
   aliases: [],
   group: null,
+  alsoUnique: [],
   digest: null,
   digestFields: [],
   firstTry: false,
@@ -102,13 +105,14 @@ function result(identified: Identified, { seenOwner }: Watcher): Partial<Explana
     const why = identified.reason === 'no-owner' ? 'nobody can be told to own it' : 'a part is missing'
     return { outcome: 'unguarded', reason: `${why}: forwarded unguarded` }
   }
-  const { fingerprint, aliases = [], digest, digestFields, owner, firstTry } = identified.operation
+  const { fingerprint, aliases = [], alsoUnique, digest, digestFields, owner, firstTry } = identified.operation
   return {
     outcome: 'guarded',
     owner: seenOwner && { ...seenOwner, ...(owner !== '' && { tag: owner }) },
     fingerprint,
     aliases,
     group: groupOf(fingerprint) ?? null,
+    alsoUnique: alsoUnique?.labels.map((name, n) => ({ name, as: alsoUnique.names[n]! })) ?? [],
     digest: digest === '' ? null : digest,
     digestFields: fieldNames(digestFields),
     firstTry,

@@ -1,11 +1,13 @@
 // From a request to its operation: the fingerprint, the digest and the owner. Pure, and the only place that knows their make-up.
+import { movedHome } from '../model/home.ts'
 import type { Operation } from '../model/operation.ts'
 import type { Problem } from '../model/problems.ts'
+import { homeOfOwner, readAlsoUnique } from './also-unique.ts'
 import { encodeNamed, encodeString } from './canonical.ts'
 import type { Rule } from './compile-rule.ts'
 import { computeDigest } from './digest.ts'
 import { readGroup } from './exclusive.ts'
-import { issue, issueAmong, type FingerprintKeys } from './keys.ts'
+import { issue, issueAmong, type FingerprintKeys, type Place } from './keys.ts'
 import { encodeOwner, readOwner, tagOf, type Owner } from './owner.ts'
 import { KEY_PART, missing, readPart } from './parts.ts'
 import { canonicalPath } from './path-readings.ts'
@@ -54,10 +56,14 @@ function derive(
   watch?.owner(owner.kind, owner.kind === 'known' ? owner.source : undefined)
   const tag = tagOf(owner, read.clientKey, keys)
   if (tag === undefined) return { kind: 'unguarded', reason: 'no-owner' }
-  const group = rule.exclusive && readGroup(rule.exclusive, context, encodeOwner(owner), { keys, onMissing: rule.config.onMissing })
-  if (rule.exclusive !== undefined && group === undefined) return { kind: 'unguarded', reason: 'part-missing' }
+  const home = rule.alsoUnique && homeOfOwner(rule.config.name, tag, keys)
+  const ofRequest = rule.exclusive && readGroup(rule.exclusive, context, encodeOwner(owner), { keys, onMissing: rule.config.onMissing })
+  if (rule.exclusive !== undefined && ofRequest === undefined) return { kind: 'unguarded', reason: 'part-missing' }
   const encodeWith = (parts: Parts): string => encodeFact(rule, context.request, match, owner, parts)
-  const { fingerprint, aliases, recordKey } = issueNames(encodeWith, read, { keys, group })
+  const { fingerprint, aliases, recordKey } = issueNames(encodeWith, read, {
+    keys,
+    place: { group: ofRequest !== undefined && home !== undefined ? movedHome(ofRequest, home) : ofRequest, home },
+  })
   const { digest, digestFields } = rule.digest === undefined ? NO_DIGEST : computeDigest(rule.digest, context, keys, recordKey)
   return {
     kind: 'guarded',
@@ -68,6 +74,7 @@ function derive(
       digestFields,
       owner: tag,
       countedFor: owner.kind === 'known' ? tag : '',
+      alsoUnique: rule.alsoUnique && readAlsoUnique(rule.alsoUnique, context, { rule: rule.config.name, owner: tag, fingerprint, keys }),
       firstTry: read.clientKey === undefined && isFirstTry(rule, context),
       clientKey: read.clientKey,
     },
@@ -80,10 +87,10 @@ type Parts = readonly (readonly [name: string, canonical: string])[]
 function issueNames(
   encodeWith: (parts: Parts) => string,
   { parts, neighbours }: ReadParts,
-  { keys, group }: { keys: FingerprintKeys; group: string | undefined },
+  { keys, place }: { keys: FingerprintKeys; place: Place },
 ) {
-  if (neighbours === undefined) return { ...issue(encodeWith(parts), keys, group), aliases: undefined }
-  const common = issue(encodeWith(parts.filter(([name]) => !neighbours.has(name))), keys, group)
+  if (neighbours === undefined) return { ...issue(encodeWith(parts), keys, place), aliases: undefined }
+  const common = issue(encodeWith(parts.filter(([name]) => !neighbours.has(name))), keys, place)
   const nameWith = (all: Parts): string => issueAmong(encodeWith(all), common, keys)
   // Field hashes are compared across all the names, so they hang on what the names have in common.
   return { fingerprint: nameWith(parts), aliases: besides(parts, neighbours).map(nameWith), recordKey: common.recordKey }

@@ -18,12 +18,20 @@ export interface FingerprintKeys {
   readonly field: string
   readonly owner: string
   readonly group: string
+  readonly name: string
 }
 
 /** A fingerprint, and 64 bits of the same hash that never leave the process: the key for this record's field hashes. */
 export interface Issued {
   readonly fingerprint: string
   readonly recordKey: Buffer
+}
+
+/** Where a fact belongs: what its name begins with, beyond its own. */
+export interface Place {
+  readonly group?: string | undefined
+  /** A name that is at home where this one is to be. */
+  readonly home?: string | undefined
 }
 
 const ID_CHARS = 32
@@ -34,7 +42,15 @@ const FORMAT = /^(?:[A-Za-z0-9_-]{20})?[A-Za-z0-9_-]{44}$/
 export function deriveKeys(secret: string): FingerprintKeys {
   // 64 ASCII characters: exactly one block of SHA-256, so the key is a block of its own before the message.
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `oncegate ${purpose}`, 32)).toString('hex')
-  return { id: key('id'), mac: key('mac'), digest: key('digest'), field: key('field'), owner: key('owner'), group: key('group') }
+  return {
+    id: key('id'),
+    mac: key('mac'),
+    digest: key('digest'),
+    field: key('field'),
+    owner: key('owner'),
+    group: key('group'),
+    name: key('name'),
+  }
 }
 
 /**
@@ -52,9 +68,10 @@ function escaped(message: string): string {
 }
 
 /** 24 bytes of keyed hash name the fact, behind its group where it has one; 9 bytes of MAC over them show that this deployment issued the name. */
-export function issue(canonical: string, keys: FingerprintKeys, group = ''): Issued {
+export function issue(canonical: string, keys: FingerprintKeys, { group, home }: Place = {}): Issued {
   const full = keyedHash(keys.id, canonical)
-  const id = group + full.slice(0, ID_CHARS)
+  const own = full.slice(0, ID_CHARS)
+  const id = group !== undefined ? group + own : home === undefined ? own : movedHome(own, home)
   return { fingerprint: id + macOf(id, keys), recordKey: Buffer.from(full.slice(ID_CHARS), 'base64url') }
 }
 

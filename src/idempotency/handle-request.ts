@@ -8,7 +8,7 @@ import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
 import { NOBODY } from './nobody.ts'
-import { expired, refuseBusy, refuseInFlight, refuseReuse, refuseSpooled, refuseUnknown, storeFull, storeUnavailable } from './refuse.ts'
+import { expired, refuseBusy, refuseInFlight, refuseName, refuseReuse, refuseSpooled, refuseUnknown, storeFull, storeUnavailable } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'
@@ -131,6 +131,8 @@ function answerTo(gate: Gate, request: GuardedRequest, claim: Joined, execution:
       return refuseUnknown(claim.record, claim.askAgainMs)
     case 'expired':
       return { kind: 'problem', problem: expired(claim.record.fingerprint) }
+    case 'name_used':
+      return refuseName(request, claim.places)
     case 'busy':
       return refuseBusy(gate, request, claim.heldMs)
     case 'refused':
@@ -174,6 +176,7 @@ function nameOf(claim: Joined): string | undefined {
     case 'joined':
       return claim.answer.fingerprint
     case 'busy':
+    case 'name_used':
     case 'refused':
       return undefined
     default:

@@ -50,6 +50,13 @@ export function refuseReuse({ operation }: GuardedRequest, claim: Extract<Claim,
   }
 }
 
+/** `places`: of the further names that another fact has. */
+export function refuseName({ operation }: GuardedRequest, places: readonly number[]): Answer {
+  const names = places.map((place) => operation.alsoUnique?.labels[place] ?? '')
+  const detail = `Another request has been sent under the same ${names.join(', ')}, with another content. Use a new one for a new wish.`
+  return { kind: 'problem', problem: problem('key-reused', detail, { members: { names } }) }
+}
+
 /** `askAgainMs`: the upstream will be asked again, and not before that. */
 export function refuseUnknown(record: RecordView, askAgainMs?: number): Answer {
   if (askAgainMs !== undefined) {

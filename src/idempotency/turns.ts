@@ -98,9 +98,19 @@ function acquireRequest({ rule, operation }: GuardedRequest, executionId: string
     onFailed: rule.onFailed,
     onUnknown: rule.onUnknown === 'retry' ? 'retry' : 'refuse',
     onCompleted,
+    unique: operation.alsoUnique && { names: operation.alsoUnique.names, keepMs: longestLife(rule) },
     tombstone: rule.tombstone !== undefined,
     exclusive: rule.exclusive && { whenBusy: rule.exclusive.whenBusy, placeMs: Math.min(rule.lease, PLACE_MS) },
   }
+}
+
+/** A result may be settled as late as that after its execution has ended (execute.ts). */
+const SETTLED_LATE_MS = 15 * 60_000
+const CENTURY_MS = 100 * 365 * 86_400_000
+
+/** How long a record may live that an acquire has met: it is renewed while it executes, and kept for its ttl from then on. */
+function longestLife({ timeout, lease, ttl }: GuardedRequest['rule']): number {
+  return Math.min(timeout + 2 * lease + SETTLED_LATE_MS + ttl, CENTURY_MS)
 }
 
 /** Whoever waits asks again every second. */

@@ -13,8 +13,17 @@ export interface Operation {
   readonly owner: string
   /** Whom the rule's limits count it for: the owner's hash, or one name for all who have none. */
   readonly countedFor: string
+  /** Further names that belong to this fact alone; undefined where it brings none. */
+  readonly alsoUnique: FurtherNames | undefined
   /** The client says that it has never sent this before, and sent no key: a result that is there belongs to an earlier wish. */
   readonly firstTry: boolean
   /** The client's own idempotency key, where the rule has a key part and the client sent one. */
   readonly clientKey: string | undefined
+}
+
+export interface FurtherNames {
+  /** As the rule calls them, each at the place of its name. */
+  readonly labels: readonly string[]
+  /** Keyed hashes. */
+  readonly names: readonly string[]
 }

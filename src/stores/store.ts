@@ -43,6 +43,9 @@
 //      or is known under its claim alone, it may or may not. A step looks at a bounded number of records, and holds nobody up.
 //  G16 A record is removed only with the execution that it was seen with, not while its lease lives and not while somebody waits over it.
 //      Nothing of it is left, no tombstone either.
+//  G17 A further name (`unique`) belongs to one fact: to the first that brought it, as long as that one's record lives. A request that
+//      brings a name of another fact is `name_used`, whatever it comes to otherwise, and changes nothing. One whose own fact has a
+//      record, or gets one, adds its names to it, up to MOST_NAMES; a mismatch (G5) and a busy group add none.
 import type { RecordView, SettledStatus } from '../model/record.ts'
 import type { AnswerHead, KeptResponse, ResponseHead, StoredResponse } from '../model/stored-response.ts'
 
@@ -73,6 +76,18 @@ export interface AcquireRequest {
   readonly exclusive?: Exclusive | undefined
   /** There may be a tombstone of the fact: a store need not look for one where this is not said. */
   readonly tombstone?: boolean | undefined
+  /** Further names of the fact, of which each belongs to one fact alone. */
+  readonly unique?: Unique | undefined
+}
+
+/** A record has so many further names at most; what comes later is not remembered. */
+export const MOST_NAMES = 64
+
+export interface Unique {
+  /** All of the home (`homeOf`) of the fingerprint. */
+  readonly names: readonly string[]
+  /** No record lives for longer than this after an acquire: then its names may be forgotten. */
+  readonly keepMs: number
 }
 
 export interface Exclusive {
@@ -103,6 +118,8 @@ export type Claim =
   | { readonly kind: 'unknown'; readonly record: RecordView }
   /** G14. */
   | { readonly kind: 'expired'; readonly record: RecordView }
+  /** G17: these of the further names, by their place, belong to another fact. */
+  | { readonly kind: 'name_used'; readonly places: readonly number[] }
   /** `digestFields` are those of the first request. */
   | { readonly kind: 'key_reused'; readonly record: RecordView; readonly digestFields: string }
 

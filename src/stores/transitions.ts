@@ -13,6 +13,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from './store.ts'
+import { withNames } from './further-names.ts'
 
 /** A record as it is kept. Never changed in place. */
 export interface KeptRecord {
@@ -42,6 +43,8 @@ export interface KeptRecord {
   readonly waiter: { readonly executionId: string; readonly until: number } | undefined
   /** For so long after its end it refuses still; 0: no longer than that. */
   readonly tombstoneUntil: number
+  /** Further names that belong to this fact. */
+  readonly names: readonly string[]
 }
 
 export interface OpenLog {
@@ -52,7 +55,7 @@ export interface OpenLog {
 }
 
 export type Granted = Extract<Claim, { kind: 'acquired' }>
-export type Refusal = Exclude<Claim, { kind: 'acquired' | 'busy' | 'pending' }>['kind']
+export type Refusal = Exclude<Claim, { kind: 'acquired' | 'busy' | 'pending' | 'name_used' }>['kind']
 
 /** The record, unless its time is over: expired records are as good as gone before anyone removes them. */
 export function living<R extends KeptRecord>(record: R | undefined, now: number): R | undefined {
@@ -162,7 +165,11 @@ export function wait(record: KeptRecord | undefined, request: AcquireRequest, un
   const waiter = { executionId, until }
   if (record !== undefined && record.status !== 'pending') {
     // One that is over does not come back to life.
-    return { ...record, waiter, expiresAt: record.expiresAt > now ? Math.max(record.expiresAt, until) : record.expiresAt }
+    return {
+      ...withNames(record, request),
+      waiter,
+      expiresAt: record.expiresAt > now ? Math.max(record.expiresAt, until) : record.expiresAt,
+    }
   }
   const fresh = grant(undefined, request, { kind: 'acquired', fingerprint: '', attempt: 0, after: 'none' }, record?.createdAt ?? now)
   return { ...fresh, status: 'pending', duplicates: record?.duplicates ?? 0, leaseUntil: 0, expiresAt: until, waiter }
@@ -181,7 +188,7 @@ export function grant(record: KeptRecord | undefined, request: AcquireRequest, g
   // G10: what was is over.
   if (record?.status === 'completed') return { ...grant(undefined, request, granted, now) }
   const repeated = record?.executionId === request.executionId
-  return {
+  const kept = {
     rule: record?.rule ?? request.rule,
     owner: record?.owner ?? request.owner,
     digest: record?.digest ?? request.digest,
@@ -202,7 +209,9 @@ export function grant(record: KeptRecord | undefined, request: AcquireRequest, g
     cancelled: false,
     waiter: undefined,
     tombstoneUntil: 0,
-  }
+    names: record?.names ?? [],
+  } as const
+  return withNames<KeptRecord>(kept, request)
 }
 
 /** Whether a refused acquire counts as a duplicate: not the execution's own echo, and a mismatch leaves no trace (G5). */

@@ -27,7 +27,7 @@ rules:
       note: { from: body.note, optional: true }
     digest: [body]
     digestIgnore: [body.trace]
-  - { name: run, match: { path: /runs/:task }, fingerprint: { a: body.a }, exclusive: { by: [path.task] } }
+  - { name: run, match: { path: /runs/:task }, fingerprint: { a: body.a }, exclusive: { by: [path.task] }, alsoUnique: { message: body.id } }
   - { name: last, match: { path: /* }, fingerprint: { key: header.idempotency-key } }
 `,
 )
@@ -207,4 +207,23 @@ t.test('the group of a fact that excludes others', async (t) => {
   t.not(other.group, one.group)
   t.equal((await json('/do', { request: 'POST' })).group, null)
   t.match((await run('/runs/1', { request: 'POST', header: ['Authorization: a'], data: '{"a":1}' })).out, /^group +\S{20}: one of/m)
+})
+
+t.test('further names of a fact', async (t) => {
+  const post = (data: string) => json('/runs/1', { request: 'POST', header: ['Authorization: a', 'Content-Type: application/json'], data })
+  const [one, other, same, none] = [
+    await post('{"a":1,"id":1}'),
+    await post('{"a":1,"id":2}'),
+    await post('{"a":2,"id":1}'),
+    await post('{"a":1}'),
+  ]
+  t.match(one.alsoUnique, [{ name: 'message', as: /^[A-Za-z0-9_-]{32}$/ }])
+  t.equal(other.fingerprint, one.fingerprint, 'no part of the fingerprint')
+  t.equal(none.fingerprint, one.fingerprint)
+  t.not(other.alsoUnique[0]?.as, one.alsoUnique[0]?.as)
+  t.equal(same.alsoUnique[0]?.as, one.alsoUnique[0]?.as)
+  t.not(same.fingerprint, one.fingerprint)
+  t.same(none.alsoUnique, [])
+  const shown = await run('/runs/1', { request: 'POST', header: ['Authorization: a'], data: '{"a":1,"id":1}' })
+  t.match(shown.out, /^also unique +message, as \S{32}: no other/m)
 })

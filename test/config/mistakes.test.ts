@@ -46,6 +46,10 @@ const ask = (path: string, more = ''): string =>
 // Tombstones
 check('a tombstone without a unit', rule('tombstone: ¦7'), { says: /expected a duration/ })
 
+// Further names
+check('a further name from an unknown source', rule('alsoUnique: { id: ¦bdy.id }'), { says: /unknown selector source "bdy"/ })
+check('a further name from a parameter that match.path has not', rule('alsoUnique: { id: ¦path.id }'), { says: /no parameter "id"/ })
+
 // Exclusive groups
 check('a group by nothing', rule('exclusive: { by: ¦[] }'), { says: /at least|>=1|empty|small/i })
 check('a group by a parameter that match.path has not', rule('exclusive: { by: [¦path.task] }'), { says: /no parameter "task"/ })

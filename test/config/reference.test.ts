@@ -75,7 +75,7 @@ function pathsOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => pathsOf(entry, `${path}[]`))
   if (!isMapping(value)) return []
   return Object.entries(value).flatMap(([key, entry]) => {
-    const at = path.endsWith('.fingerprint') ? `${path}.*` : path === '' ? key : `${path}.${key}`
+    const at = /\.(?:fingerprint|alsoUnique)$/.test(path) ? `${path}.*` : path === '' ? key : `${path}.${key}`
     return [at, ...pathsOf(entry, at)]
   })
 }

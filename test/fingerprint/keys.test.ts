@@ -28,14 +28,14 @@ t.test('names of one fact begin like what they have in common, differ in the res
 t.test('a fact of a group has its name behind that of the group, and cannot change it', async (t) => {
   const [one, two] = [groupName('l1:n1;', keys), groupName('l1:n2;', keys)]
   t.not(one, two)
-  const fingerprint = issue('s1:a', keys, one).fingerprint
+  const fingerprint = issue('s1:a', keys, { group: one }).fingerprint
   t.equal(fingerprint.length, 64)
   t.equal(groupOf(fingerprint), one)
   t.equal(groupOf(issue('s1:a', keys).fingerprint), undefined)
   t.ok(isIssued(fingerprint, keys))
   t.notOk(isIssued(two + fingerprint.slice(one.length), keys))
   t.notOk(isIssued(fingerprint.slice(one.length), keys))
-  const among = issueAmong('s1:b', issue('s1:a', keys, one), keys)
+  const among = issueAmong('s1:b', issue('s1:a', keys, { group: one }), keys)
   t.ok(isIssued(among, keys))
   t.equal(groupOf(among), one)
   t.notOk(isIssued(one + issue('s1:a', keys).fingerprint, keys))
@@ -52,7 +52,7 @@ t.test('any changed character makes it a forgery', async (t) => {
 })
 
 t.test('the keys for different purposes differ', async (t) => {
-  t.equal(new Set(Object.values(keys)).size, 6)
+  t.equal(new Set(Object.values(keys)).size, 7)
   for (const key of Object.values(keys)) t.match(key, /^[0-9a-f]{64}$/)
 })
 

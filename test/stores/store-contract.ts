@@ -1,10 +1,11 @@
-// What every store promises, G1 to G16 of src/stores/store.ts, as one suite that each of them runs.
+// What every store promises, G1 to G17 of src/stores/store.ts, as one suite that each of them runs.
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import type { Store } from '../../src/stores/store.ts'
 import { StoreUnavailable } from '../../src/stores/store.ts'
 import { tombstones } from './tombstone-contract.ts'
+import { furtherNames } from './unique-contract.ts'
 import { until, within } from '../helpers/until.ts'
 import { aliases } from './alias-contract.ts'
 import { exclusive } from './exclusive-contract.ts'
@@ -34,6 +35,7 @@ export async function storeContract(t: Test, open: () => Promise<Gateways>): Pro
   await t.test('tombstones', (t) => tombstones(t, store, peer))
   await t.test('listing', (t) => lists(t, store, peer))
   await t.test('removing', (t) => removals(t, store, peer))
+  await t.test('further names', (t) => furtherNames(t, store, peer))
   await t.test('watching', (t) => watching(t, store, peer))
   await t.test('the rest', (t) => theRest(t, store, peer))
   await t.test('G9: a closed store refuses every verb at once', async (t) => {

@@ -1,4 +1,4 @@
-// The LMDB environment: one directory, six sub-databases.
+// The LMDB environment: one directory, seven sub-databases.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
@@ -28,6 +28,8 @@ export interface Environment {
   readonly expiry: Database<null, [number, string]>
   /** Group → who holds it and who waits; none where nobody does. */
   readonly groups: Database<Group, string>
+  /** Further name → the fact that it may belong to; the fact's record says whether it does. */
+  readonly names: Database<string, string>
   readonly meta: Database<string, string>
   /** The file that every commit writes to. */
   readonly dataFile: string
@@ -53,7 +55,7 @@ export function openEnvironment(directory: string): Environment {
   const root = open({
     path: directory,
     noSubdir: false,
-    maxDbs: 8,
+    maxDbs: 12,
     ...DURABLE,
   })
   const records = new RecordTable(root.openDB<RecordList, string>('records', { encoding: 'msgpack' }))
@@ -66,6 +68,7 @@ export function openEnvironment(directory: string): Environment {
     pieces,
     expiry,
     groups: root.openDB<Group, string>('groups', { encoding: 'msgpack' }),
+    names: root.openDB<string, string>('names', { encoding: 'string' }),
     meta: root.openDB<string, string>('meta', { encoding: 'string' }),
     dataFile: join(directory, 'data.mdb'),
     transaction: (action) => commit(root, action),

@@ -42,6 +42,7 @@ export function removeRecord(environment: Environment, fingerprint: string, reco
   const { records, expiry } = environment
   if (record.indexedAt !== 0) inTransaction(expiry.remove([record.indexedAt, fingerprint]))
   inTransaction(records.remove(fingerprint))
+  dropNames(environment, fingerprint, record)
   dropAnswer(environment, record)
 }
 
@@ -59,6 +60,7 @@ function look(environment: Environment, at: number, fingerprint: string, now: nu
   if (record === undefined) return 1
   if (remembered(record, now) === undefined) {
     inTransaction(records.remove(fingerprint))
+    dropNames(environment, fingerprint, record)
     dropAnswer(environment, record)
     sweepGroup(environment, fingerprint, now)
   } else if (record.expiresAt <= now) {
@@ -67,6 +69,11 @@ function look(environment: Environment, at: number, fingerprint: string, now: nu
     inTransaction(records.put(fingerprint, index(environment, fingerprint, { ...record, indexedAt: 0 })))
   }
   return 1
+}
+
+/** Inside a transaction: the names of a record that is gone belong to nobody, but for those that another has got meanwhile. */
+export function dropNames({ names }: Environment, fingerprint: string, record: LmdbRecord): void {
+  for (const name of record.names) if (names.get(name) === fingerprint) inTransaction(names.remove(name))
 }
 
 /** The record goes on refusing, without its body. */

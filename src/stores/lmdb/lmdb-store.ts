@@ -19,6 +19,7 @@ import type {
   Store,
 } from '../store.ts'
 import { StoreFull, StoreUnavailable } from '../store.ts'
+import { namesOfOthers, withNames } from '../further-names.ts'
 import type { Decided, Refusal } from '../transitions.ts'
 import {
   append,
@@ -42,7 +43,7 @@ import { ChangeFeed } from './change-feed.ts'
 import { DuplicateCounts } from './duplicate-counts.ts'
 import type { Environment, LmdbRecord } from './environment.ts'
 import { inTransaction, openEnvironment } from './environment.ts'
-import { index, removeRecord, sweep } from './expiry.ts'
+import { dropNames, index, removeRecord, sweep } from './expiry.ts'
 import { firstInGroup, freeGroup, keepGroup, leaveGroup, look, writeGroup } from './group-table.ts'
 import { dropPieces, writePieces } from './pieces.ts'
 import { Space } from './space.ts'
@@ -77,15 +78,17 @@ export class LmdbStore implements Store {
 
   async acquire(request: AcquireRequest): Promise<Claim> {
     // Most duplicates are decided by a reading: a refusal changes nothing, and as of this moment it is right.
-    const refused = this.#reading('acquire', () => {
+    const refused = this.#reading('acquire', (): Claim | undefined => {
       const now = Date.now()
+      const places = this.#namesOfOthers(request, now)
+      if (places.length > 0) return { kind: 'name_used', places }
       const { fingerprint, record, decision } = this.#decide(request, now)
       if (typeof decision === 'object') {
         // One who waits asks again and again: that writes only where there is something new.
         const entrance = look(this.#environment, fingerprint, { record, request, now })
         return entrance?.group === undefined ? entrance?.claim : undefined
       }
-      if (record === undefined) return undefined
+      if (record === undefined || (decision !== 'key_reused' && withNames(record, request) !== record)) return undefined
       return this.#refuse(decision, request, { fingerprint, record }, now)
     })
     if (refused !== undefined) return refused
@@ -206,21 +209,37 @@ export class LmdbStore implements Store {
 
   #acquire(request: AcquireRequest): Claim {
     const now = Date.now()
+    const places = this.#namesOfOthers(request, now)
+    if (places.length > 0) return { kind: 'name_used', places }
     const { fingerprint, kept, record, decision } = this.#decide(request, now)
     if (typeof decision !== 'object') {
       if (record === undefined) throw new TypeError('a refusal without a record')
+      if (decision !== 'key_reused') this.#name(fingerprint, withNames(record, request), request)
       return this.#refuse(decision, request, { fingerprint, record }, now)
     }
     const entrance = look(this.#environment, fingerprint, { record, request, now })
     writeGroup(this.#environment, fingerprint, entrance?.group)
     if (entrance?.claim !== undefined) {
-      if (entrance.record !== undefined) this.#put(fingerprint, { ...entrance.record, indexedAt: kept?.indexedAt ?? 0 })
+      if (entrance.record !== undefined) this.#name(fingerprint, { ...entrance.record, indexedAt: kept?.indexedAt ?? 0 }, request)
       return entrance.claim
     }
     if (kept !== undefined) dropAnswer(this.#environment, kept, request.executionId)
+    if (kept !== undefined) dropNames(this.#environment, fingerprint, kept)
     // An expired record that is not swept yet leaves its place in the index.
-    this.#put(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 })
+    this.#name(fingerprint, { ...grant(record, request, decision, now), indexedAt: kept?.indexedAt ?? 0 }, request)
     return decision
+  }
+
+  #namesOfOthers(request: AcquireRequest, now: number): number[] {
+    if (request.unique === undefined) return []
+    const { names } = this.#environment
+    return namesOfOthers(request, { owner: (name) => names.get(name), living: (fingerprint) => this.#living(fingerprint, now) })
+  }
+
+  /** Inside a transaction: writes the record, and that its names are its own. */
+  #name(fingerprint: string, record: LmdbRecord, { unique }: AcquireRequest): void {
+    this.#put(fingerprint, record)
+    if (unique !== undefined) for (const name of record.names) inTransaction(this.#environment.names.put(name, fingerprint))
   }
 
   #settle(request: SettleRequest): SettleResult {
@@ -241,8 +260,11 @@ export class LmdbStore implements Store {
 
   #withdraw(request: SettleRequest, record: LmdbRecord | 'gone', now: number): SettleResult {
     // What is gone leaves its place in the index to the sweep.
-    if (record === 'gone') inTransaction(this.#environment.records.remove(request.fingerprint))
-    else this.#put(request.fingerprint, record)
+    if (record === 'gone') {
+      const { records } = this.#environment
+      dropNames(this.#environment, request.fingerprint, records.get(request.fingerprint)!)
+      inTransaction(records.remove(request.fingerprint))
+    } else this.#put(request.fingerprint, record)
     leaveGroup(this.#environment, request, now)
     return 'ok'
   }

@@ -40,6 +40,7 @@ export type RecordList = [
   /** Only where somebody waits. */
   waiter?: [executionId: string, until: number] | null,
   tombstoneUntil?: number,
+  names?: readonly string[],
 ]
 
 export class RecordTable {
@@ -103,11 +104,12 @@ function toList(record: LmdbRecord): RecordList {
   ]
 }
 
+const NO_NAMES: readonly string[] = []
+
 /** What most records do not have. */
-function seldom({ waiter, tombstoneUntil }: LmdbRecord): [] | [[string, number] | null, number] {
-  return waiter === undefined && tombstoneUntil === 0
-    ? []
-    : [waiter === undefined ? null : [waiter.executionId, waiter.until], tombstoneUntil]
+function seldom({ waiter, tombstoneUntil, names }: LmdbRecord): [] | [[string, number] | null, number, readonly string[]] {
+  if (waiter === undefined && tombstoneUntil === 0 && names.length === 0) return []
+  return [waiter === undefined ? null : [waiter.executionId, waiter.until], tombstoneUntil, names]
 }
 
 function fromList(list: RecordList): LmdbRecord {
@@ -135,5 +137,6 @@ function fromList(list: RecordList): LmdbRecord {
     cancelled: list[17],
     waiter: waiter ? { executionId: waiter[0], until: waiter[1] } : undefined,
     tombstoneUntil: list[19] ?? 0,
+    names: list[20] ?? NO_NAMES,
   }
 }

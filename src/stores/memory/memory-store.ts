@@ -17,6 +17,7 @@ import type {
   Store,
 } from '../store.ts'
 import { StoreUnavailable } from '../store.ts'
+import { namesOfOthers, withNames } from '../further-names.ts'
 import { enter, type Group, isEmpty, isOver, left, nextOf, NO_GROUP, renewed, settled } from '../groups.ts'
 import type { KeptRecord } from '../transitions.ts'
 import {
@@ -51,6 +52,8 @@ interface Entry {
 export class MemoryStore implements Store {
   readonly #entries = new Map<string, Entry>()
   readonly #groups = new Map<string, Group>()
+  /** Further name → the fact that it may belong to. */
+  readonly #names = new Map<string, string>()
   readonly #watchers = new Watchers()
   readonly #now: () => number
   /** The names there were when the latest listing began, in order: a step finds its place in them. */
@@ -67,6 +70,20 @@ export class MemoryStore implements Store {
   async acquire(request: AcquireRequest): Promise<Claim> {
     this.#open('acquire')
     const now = this.#now()
+    const places = namesOfOthers(request, {
+      owner: (name) => this.#names.get(name),
+      living: (fingerprint) => this.#living(fingerprint, now)?.record,
+    })
+    if (places.length > 0) return { kind: 'name_used', places }
+    const claim = this.#acquire(request, now)
+    if (request.unique !== undefined && claim.kind !== 'busy' && claim.kind !== 'key_reused' && claim.kind !== 'name_used') {
+      const fingerprint = claim.kind === 'acquired' ? claim.fingerprint : claim.record.fingerprint
+      for (const name of request.unique.names) this.#names.set(name, fingerprint)
+    }
+    return claim
+  }
+
+  #acquire(request: AcquireRequest, now: number): Claim {
     const { fingerprint, record: found, decision } = decideAcquire((name) => this.#entries.get(name)?.record, request, now)
     if (typeof decision === 'object') {
       const blocked = this.#enter(fingerprint, found, request, now)
@@ -78,7 +95,7 @@ export class MemoryStore implements Store {
     const body = this.#entries.get(fingerprint)?.body ?? new Bytes()
     let record = found
     if (isDuplicate(record, request, decision)) {
-      record = { ...record, duplicates: record.duplicates + 1 }
+      record = { ...withNames(record, request), duplicates: record.duplicates + 1 }
       this.#entries.set(fingerprint, { record, body })
     }
     return refusalClaim(decision, { view: viewOf(fingerprint, record, now), digestFields: record.digestFields, body: body.inline() })
@@ -255,6 +272,7 @@ export class MemoryStore implements Store {
       if (remembered(record, now) === undefined) this.#entries.delete(fingerprint)
       else if (living(record, now) === undefined) this.#entries.set(fingerprint, { record, body: new Bytes() })
     }
+    for (const [name, fingerprint] of this.#names) if (!this.#entries.has(fingerprint)) this.#names.delete(name)
     for (const [name, group] of this.#groups) if (isOver(group, now)) this.#groups.delete(name)
   }
 }

@@ -19,7 +19,7 @@ import type {
   Store,
   TtlMs,
 } from '../store.ts'
-import { INLINE_BYTES, StoreUnavailable } from '../store.ts'
+import { INLINE_BYTES, MOST_NAMES, StoreUnavailable } from '../store.ts'
 import { checkSettle, living, readLog, remembered, viewOf } from '../transitions.ts'
 import type { PostgresAddress } from './address.ts'
 import { readAddress } from './address.ts'
@@ -35,6 +35,7 @@ import { Sweeper } from './sweeper.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 const NO_GROUP = [null, null, null]
+const NO_NAMES = [null, null, null]
 
 /**
  * Also where the server is down: the store is then out of reach until it is up. Rejects where an operator has to act: a role that
@@ -73,7 +74,7 @@ export class PostgresStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, aliases = [], executionId, digest, rule, owner, digestFields, leaseMs, ttlMs, exclusive } = request
+    const { fingerprint, aliases = [], executionId, digest, rule, owner, digestFields, leaseMs, ttlMs, exclusive, unique } = request
     const about = [[fingerprint, ...aliases], executionId, digest, rule, owner, digestFields, wholeMs(leaseMs), ttl(ttlMs)]
     const [row] = await this.#run<ClaimRow>('acquire', STATEMENTS.acquire, [
       ...about,
@@ -81,6 +82,7 @@ export class PostgresStore implements Store {
       request.onUnknown,
       request.onCompleted,
       ...(exclusive === undefined ? NO_GROUP : [groupOf(fingerprint) ?? null, exclusive.whenBusy, wholeMs(exclusive.placeMs)]),
+      ...(unique === undefined ? NO_NAMES : [[...unique.names], wholeMs(unique.keepMs), MOST_NAMES]),
     ])
     if (row === undefined) throw new TypeError('acquire answered nothing')
     return readClaim(row)

@@ -64,7 +64,9 @@ export interface RecordRow {
 }
 
 export interface ClaimRow extends RecordRow {
-  readonly kind: 'acquired' | 'busy' | 'pending' | Refusal
+  readonly kind: 'acquired' | 'busy' | 'pending' | 'name_used' | Refusal
+  /** Numbers from 1, with a space between. */
+  readonly places: string | null
   readonly held: number | null
 }
 
@@ -94,12 +96,15 @@ export function readRecord(row: RecordRow): KeptRecord {
     cancelled: row.cancelled,
     waiter: row.waiter === null ? undefined : { executionId: row.waiter, until: row.wait_until },
     tombstoneUntil: row.tombstone_until,
+    // The statements alone look at them.
+    names: [],
   }
 }
 
 export function readClaim(row: ClaimRow): Claim {
   const { kind, fingerprint, attempt, after } = row
   if (kind === 'acquired') return { kind, fingerprint, attempt, after }
+  if (kind === 'name_used') return { kind, places: (row.places ?? '').split(' ').map((place) => Number(place) - 1) }
   if (kind === 'busy') return { kind, heldMs: row.held ?? 0 }
   const record = readRecord(row)
   const view = viewOf(fingerprint, record, row.read_at)

@@ -42,15 +42,15 @@ const renewInGroup = databaseFunction('renew-in-group')
 export const FUNCTIONS: readonly DatabaseFunction[] = [acquire, settle, append, renewInGroup]
 
 /** From the first on; the number of each is the version of the tables that it makes. */
-export const MIGRATIONS: readonly string[] = ['migrations/1', 'migrations/2', 'migrations/3'].map(sqlFile)
+export const MIGRATIONS: readonly string[] = ['migrations/1', 'migrations/2', 'migrations/3', 'migrations/4'].map(sqlFile)
 
 const ofRecord = COLUMNS.map((column) => `(a.record).${column}`).join(', ')
 
 export const STATEMENTS = {
   acquire: {
     name: acquire.name,
-    text: `SELECT a.kind, a.read_at, a.held, ${ofRecord}, (a.record).body
-      FROM ${acquire.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS a`,
+    text: `SELECT a.kind, a.read_at, a.held, array_to_string(a.places, ' ') AS places, ${ofRecord}, (a.record).body
+      FROM ${acquire.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS a`,
   },
   settle: { name: settle.name, text: `SELECT word, wakes FROM ${settle.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)` },
   append: { name: append.name, text: `SELECT ${append.name}($1, $2, $3, $4, $5, $6) AS word` },

@@ -24,7 +24,15 @@ interface State {
   readonly functions: string
 }
 
-const TABLES = ['oncegate_record', 'oncegate_piece', 'oncegate_dropped_log', 'oncegate_setting', 'oncegate_group', 'oncegate_waiter']
+const TABLES = [
+  'oncegate_record',
+  'oncegate_piece',
+  'oncegate_dropped_log',
+  'oncegate_setting',
+  'oncegate_group',
+  'oncegate_waiter',
+  'oncegate_name',
+]
 
 /** `closed` names a table that is there and that the role may not use. */
 const LOOK = {

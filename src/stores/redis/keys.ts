@@ -19,6 +19,11 @@ export function tombstoneKey(fingerprint: string): string {
   return `${keyOf(fingerprint)}:tombstone`
 }
 
+/** A further name of facts of this home. */
+export function nameKey(name: string): string {
+  return `${keyOf(name)}:name`
+}
+
 /** What SCAN finds records by, and what else belongs to a fingerprint. */
 export const RECORD_PATTERN = 'oncegate:{*}*'
 

@@ -20,12 +20,12 @@ import type {
   Store,
   TtlMs,
 } from '../store.ts'
-import { INLINE_BYTES, StoreUnavailable } from '../store.ts'
+import { INLINE_BYTES, MOST_NAMES, StoreUnavailable } from '../store.ts'
 import { checkSettle } from '../transitions.ts'
 import { ChangeChannel } from './change-channel.ts'
 import { checkServers } from './check-server.ts'
 import type { Reply, ScriptRun } from './connect.ts'
-import { groupKeys, recordKeys, tombstoneKey } from './keys.ts'
+import { groupKeys, nameKey, recordKeys, tombstoneKey } from './keys.ts'
 import { listRecords } from './list-records.ts'
 import { openServers } from './open-servers.ts'
 import { oneOf, readClaim, readLogReading, readRecord, readStored, text, writeAbout, writeAnswerHead, writeHead } from './reply.ts'
@@ -75,13 +75,11 @@ export class RedisStore implements Store {
     const own = recordKeys(fingerprint)
     const names = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
     const common = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
-    const { exclusive, tombstone = false } = request
+    const { exclusive, tombstone = false, unique } = request
     const grouped = exclusive === undefined ? names : [...names, ...groupKeys(fingerprint)]
-    const keys = tombstone ? [...grouped, ...[fingerprint, ...(aliases ?? [])].map(tombstoneKey)] : grouped
-    const args =
-      exclusive === undefined && !tombstone
-        ? common
-        : [...common, exclusive?.whenBusy ?? '', wholeMs(exclusive?.placeMs ?? 0), ...(tombstone ? ['tombstone'] : [])]
+    const buried = tombstone ? [...grouped, ...[fingerprint, ...(aliases ?? [])].map(tombstoneKey)] : grouped
+    const keys = unique === undefined ? buried : [...buried, ...unique.names.map(nameKey)]
+    const args = exclusive === undefined && !tombstone && unique === undefined ? common : [...common, ...seldom(request)]
     return readClaim(await this.#servers.script('acquire', { script: acquireScript, keys, args, needsAck: isGrant }), request)
   }
 
@@ -184,6 +182,12 @@ async function keptSecret(client: Redis, candidate: string, { replicasAck = 0, t
   const count = await client.wait(replicasAck, Math.max(1, Math.floor(timeoutMs / 2)))
   if (count < replicasAck) throw new Error(`${count} of ${replicasAck} replicas have the secret`)
   return kept
+}
+
+/** The arguments of what most requests do not have. */
+function seldom({ exclusive, tombstone, unique }: AcquireRequest): string[] {
+  const ofGroup = [exclusive?.whenBusy ?? '', wholeMs(exclusive?.placeMs ?? 0), tombstone === true ? 'tombstone' : '']
+  return unique === undefined ? ofGroup : [...ofGroup, String(unique.names.length), wholeMs(unique.keepMs), String(MOST_NAMES)]
 }
 
 /** A place in a line is none: it is lost without harm. */

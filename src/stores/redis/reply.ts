@@ -50,7 +50,9 @@ export function readClaim(reply: Reply, request: AcquireRequest): Claim {
 }
 
 function readWord(reply: Buffer, request: AcquireRequest): Claim {
-  const [kind, name, attempt, after = ''] = text(reply).split(' ')
+  const [kind, ...words] = text(reply).split(' ')
+  if (kind === 'name_used') return { kind, places: words.map(Number) }
+  const [name, attempt, after = ''] = words
   if (kind === 'busy') return { kind, heldMs: Number(name) }
   if (kind !== 'acquired') throw new TypeError(`acquire answered ${kind}`)
   return {

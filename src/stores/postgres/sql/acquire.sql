@@ -2,10 +2,12 @@
 --
 -- Parameters  _names: the fingerprint, then further names that the fact may be kept under   _ttl_ms: null keeps for ever
 --             _group, _when_busy: 'refuse' | 'wait', _place_ms: of a fact that excludes others, else null
+--             _unique: further names that belong to one fact alone, or null; kept for _keep_ms, _most of each record
 --             _on_failed: 'retry' | 'replay'   _on_unknown: 'refuse' | 'retry'   _on_completed: 'replay' | 'execute'
 -- Returns     kind: 'acquired' | 'in_flight' | 'completed' | 'failed' | 'unknown' | 'key_reused' | 'expired' |
---             'busy' | 'pending';
---             read_at: the clock; held: for how long another fact has held the group; record: the one it was decided on, its body only where it is to be replayed
+--             'busy' | 'pending' | 'name_used';
+--             read_at: the clock; held: for how long another fact has held the group;
+--             places: of the further names that belong to another fact, from 1; record: the one it was decided on, its body only where it is to be replayed
 --
 -- Closes the race between looking and taking: the primary key lets one of several first ones in, and whoever finds a record
 -- holds its row until the end. A function, since a single statement sees what was there when it began: one that has waited
@@ -13,7 +15,7 @@
 CREATE FUNCTION oncegate_acquire(
   _names text[], _execution text, _digest text, _rule text, _owner text, _digest_fields text, _lease_ms bigint, _ttl_ms bigint,
   _on_failed text, _on_unknown text, _on_completed text, _group text, _when_busy text, _place_ms bigint,
-  OUT kind text, OUT read_at bigint, OUT held bigint, OUT record oncegate_record
+  _unique text[], _keep_ms bigint, _most integer, OUT kind text, OUT read_at bigint, OUT held bigint, OUT places integer[], OUT record oncegate_record
 ) LANGUAGE plpgsql AS $$
 DECLARE
   _name text;
@@ -46,6 +48,21 @@ BEGIN
     FROM (SELECT DISTINCT hashtextextended('oncegate ' || name, 0) AS key FROM unnest(_names) AS name ORDER BY key) AS keys;
   END IF;
 
+  IF _unique IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(key)
+    FROM (SELECT DISTINCT hashtextextended('oncegate name ' || name, 0) AS key FROM unnest(_unique) AS name ORDER BY key) AS keys;
+    SELECT array_agg(u.place ORDER BY u.place) INTO places
+    FROM unnest(_unique) WITH ORDINALITY AS u (name, place)
+    JOIN oncegate_name AS n ON n.name = u.name AND n.fingerprint <> ALL (_names)
+    JOIN oncegate_record AS r ON r.fingerprint = n.fingerprint AND u.name = ANY (r.names)
+      AND (r.expires_at IS NULL OR r.expires_at > oncegate_now());
+    IF places IS NOT NULL THEN
+      kind := 'name_used';
+      RETURN;
+    END IF;
+  END IF;
+
+  <<decide>>
   LOOP
     IF _inserts AND held IS NULL THEN
       read_at := oncegate_now();
@@ -63,7 +80,7 @@ BEGIN
           ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, since = excluded.since, until = excluded.until;
           DELETE FROM oncegate_waiter WHERE execution = _execution;
         END IF;
-        RETURN;
+        EXIT decide;
       END IF;
     END IF;
 
@@ -118,7 +135,7 @@ BEGIN
       IF kind NOT IN ('completed', 'failed') THEN
         record.body := NULL;
       END IF;
-      RETURN;
+      EXIT decide;
     END IF;
 
     -- An execution that nobody has heard of keeps its group, but not from a further attempt at its own fact.
@@ -128,7 +145,7 @@ BEGIN
     IF held IS NOT NULL AND _when_busy = 'refuse' THEN
       kind := 'busy';
       record := NULL;
-      RETURN;
+      EXIT decide;
     END IF;
 
     IF held IS NOT NULL THEN
@@ -148,7 +165,7 @@ BEGIN
       RETURNING r.* INTO record;
       IF FOUND THEN
         record.body := NULL;
-        RETURN;
+        EXIT decide;
       END IF;
       WITH gone AS (
         DELETE FROM oncegate_record AS r WHERE r.fingerprint = _names[1] RETURNING r.log
@@ -159,7 +176,7 @@ BEGIN
       VALUES (_names[1], _execution, 'pending', 0, _rule, _owner, _digest, _digest_fields, read_at,
         read_at, read_at, 0, _expires, _expires, _execution, _expires)
       RETURNING r.* INTO record;
-      RETURN;
+      EXIT decide;
     END IF;
 
     IF _follows IS NOT NULL THEN
@@ -184,7 +201,7 @@ BEGIN
       UPDATE oncegate_record AS r SET
         execution = _execution, status = 'processing', attempt = record.attempt, after = record.after, rule = record.rule,
         owner = record.owner, digest_fields = record.digest_fields, duplicates = record.duplicates,
-        created_at = record.created_at, started_at = read_at, updated_at = read_at, lease_until = read_at + _lease_ms,
+        created_at = record.created_at, started_at = read_at, updated_at = read_at, names = CASE WHEN _follows = 'completed' THEN '{}' ELSE r.names END, lease_until = read_at + _lease_ms,
         expires_at = _expires,
         sweep_at = CASE WHEN r.sweep_at <= _expires + 600000 THEN r.sweep_at ELSE _expires END,
         cancelled = false, head = NULL, body_stored = false, body = NULL,
@@ -197,7 +214,7 @@ BEGIN
         DELETE FROM oncegate_waiter WHERE execution = _execution;
       END IF;
       record.body := NULL;
-      RETURN;
+      EXIT decide;
     END IF;
 
     -- Nothing lives. What has expired and was not swept yet makes room.
@@ -208,4 +225,13 @@ BEGIN
     INSERT INTO oncegate_dropped_log SELECT gone.log FROM gone WHERE gone.log IS NOT NULL;
     _inserts := true;
   END LOOP;
+
+  IF _unique IS NOT NULL AND kind NOT IN ('key_reused', 'busy') THEN
+    UPDATE oncegate_record AS r SET names = (r.names || ARRAY(SELECT name FROM unnest(_unique) AS name WHERE name <> ALL (r.names)))[1:_most]
+    WHERE r.fingerprint = record.fingerprint
+    RETURNING r.names INTO record.names;
+    INSERT INTO oncegate_name AS n (name, fingerprint, until)
+    SELECT DISTINCT name, record.fingerprint, read_at + _keep_ms FROM unnest(_unique) AS name WHERE name = ANY (record.names)
+    ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, until = excluded.until;
+  END IF;
 END $$;

@@ -4,12 +4,15 @@
 --       4, 5, 6 … the same of each further name that the fact may be kept under, in the same hash tag
 --       last, where facts exclude each other: who holds their group (string)   the line before it (zset: by arrival)
 --       its places (zset: until when each is kept)
---       behind all, where there may be such: the tombstone of each name (string)
+--       then, where there may be such: the tombstone of each name (string)
+--       behind all, the further names that belong to one fact alone (string: the record that it may belong to). Whether it does, that
+--       record says: the one key that is not named here, in the same hash tag
 -- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
 --       8 onCompleted: 'replay' | 'execute'   and of such facts: 9 whenBusy: 'refuse' | 'wait', or ''  10 how long a place is
---       kept, in ms  11 'tombstone' where there may be one
--- Returns  'acquired <name> <attempt> <after>' | 'busy <ms that the group has been held>'
+--       kept, in ms  11 'tombstone' where there may be one, or ''  12 how many further names  13 how long these are kept, in ms
+--       14 how many a record has at most
+-- Returns  'acquired <name> <attempt> <after>' | 'name_used <places, from 0>' | 'busy <ms that the group has been held>'
 --          {'pending <name> <ms held>', '<now> <ms that the place is kept>', {fields}}
 --          {'<in_flight | completed | failed | unknown | expired | key_reused> <name>', '<now> <lease left in ms>', {fields}, body or nil}
 --          No body: there is none, or it is large and in the log.
@@ -18,14 +21,47 @@
 -- Closes the race between looking and taking: SET NX with its expiry is the claim, and the look, the claim and the
 -- answer to replay are one step, over all names; so are the look at the group, and taking it or a place in its line. A claim whose record was evicted still refuses everybody else.
 local execution, digest, lease_ms, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
-local when_busy, place_ms, tombstones = ARGV[9] ~= '' and ARGV[9], ARGV[10], ARGV[11]
-local names = (#KEYS - (when_busy and 3 or 0)) / (tombstones and 4 or 3)
+local when_busy, place_ms, tombstones = ARGV[9] ~= '' and ARGV[9], ARGV[10], ARGV[11] == 'tombstone'
+local further = tonumber(ARGV[12] or 0)
+local names = (#KEYS - further - (when_busy and 3 or 0)) / (tombstones and 4 or 3)
 local group, line, places
 if when_busy then group, line, places = KEYS[3 * names + 1], KEYS[3 * names + 2], KEYS[3 * names + 3] end
-local function tombstone(name) return KEYS[#KEYS - names + name] end
+local function tombstone(name) return KEYS[#KEYS - further - names + name] end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- The further names are the record's from now on, as many as it may have.
+local function own(record)
+  if further == 0 then return end
+  local text = redis.call('HGET', record, 'names') or ''
+  local kept, count = {}, 0
+  for key in text:gmatch('%S+') do
+    kept[key], count = true, count + 1
+  end
+  for n = #KEYS - further + 1, #KEYS do
+    local key = KEYS[n]
+    if not kept[key] and count < tonumber(ARGV[14]) then
+      text, count, kept[key] = text .. ' ' .. key, count + 1, true
+    end
+    if kept[key] then redis.call('SET', key, record, 'PX', ARGV[13]) end
+  end
+  redis.call('HSET', record, 'names', text)
+end
+
+-- The places of those that belong to another fact, or nil.
+local function used()
+  local mine, places = {}, nil
+  for name = 1, names do mine[KEYS[3 * name - 2]] = true end
+  for n = 1, further do
+    local key = KEYS[#KEYS - further + n]
+    local record = redis.call('GET', key)
+    if record and not mine[record] and ((redis.call('HGET', record, 'names') or '') .. ' '):find(' ' .. key .. ' ', 1, true) then
+      places = (places or 'name_used') .. ' ' .. n - 1
+    end
+  end
+  return places
+end
 
 -- Lua writes large numbers as 1.7e+12.
 local function digits(number) return string.format('%.0f', number) end
@@ -101,6 +137,7 @@ local function wait(name, fields, ms, attempt)
   keep(line)
   keep(places)
   redis.call('HSET', record, 'waiter', execution, 'place', place)
+  own(record)
   if not fields then
     local earlier = digits((attempt or 1) - 1)
     fields = { 'pending', execution, digits(now), place, nil, nil, earlier, nil, ARGV[3] }
@@ -140,6 +177,7 @@ local function begin(name, attempt)
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'digest', digest, 'about', ARGV[3],
     'createdAt', digits(now), 'expiresAt', at)
   if ttl ~= 'forever' then redis.call('PEXPIREAT', record, at) end
+  own(record)
   if attempt then
     -- A new generation after one of which a tombstone was left.
     redis.call('HSET', record, 'attempt', attempt, 'after', 'completed')
@@ -151,6 +189,7 @@ end
 
 local function refuse(name, word, fields)
   local record, _, log = keys(name)
+  if word ~= 'key_reused' then own(record) end
   if word ~= 'key_reused' and fields[2] ~= execution then
     -- A server that is out of memory counts no more, but answers.
     local count = redis.pcall('HINCRBY', record, 'duplicates', 1)
@@ -173,7 +212,7 @@ local function grant(name, attempt, after, fields)
   local at = expires()
   if after == 'completed' and not echo then
     -- A new generation: nothing of the earlier one stays but its count of attempts.
-    redis.call('HDEL', record, 'duplicates')
+    redis.call('HDEL', record, 'duplicates', 'names')
     redis.call('HSET', record, 'createdAt', digits(now), 'about', ARGV[3])
   elseif not echo then
     redis.call('HINCRBY', record, 'duplicates', 1)
@@ -184,6 +223,7 @@ local function grant(name, attempt, after, fields)
   redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'attempt', attempt, 'after', after,
     'startedAt', digits(now), 'updatedAt', digits(now), 'expiresAt', at)
   expire(record, at)
+  own(record)
   return acquired(name, attempt, after)
 end
 
@@ -204,6 +244,7 @@ end
 local function in_line(name, fields, waiter, place)
   local record = keys(name)
   fields[8] = digits(redis.call('HINCRBY', record, 'duplicates', 1))
+  own(record)
   local clock, view = pending(name, fields, waiter, place)
   return { 'in_flight ' .. name, clock, view }
 end
@@ -260,6 +301,9 @@ local function look(name)
   if word then return { refuses = true, act = function() return refuse(name, word, fields) end } end
   return { act = function() return grant(name, digits(attempt + 1), after, fields) end }
 end
+
+local others = used()
+if others then return others end
 
 -- Its own claim before all, then whatever refuses, then what lives.
 local first, refusing
