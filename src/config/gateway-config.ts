@@ -104,5 +104,9 @@ export interface GatewayConfig {
   readonly jwt?: JwtConfig
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly shutdownGrace: number
+  /** Milliseconds within which all gateways on the store take up a changed configuration. */
+  readonly rollout: number
   readonly rules: readonly RuleConfig[]
+  /** The rules as they were, the latest first. */
+  readonly previous: readonly (readonly RuleConfig[])[]
 }

@@ -290,6 +290,14 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Certificate and key files (PEM) of the traffic port'),
   shutdownGrace: value.duration('How long running executions may take to finish after SIGTERM', { least: '0ms' }).prefault('30s'),
+  rollout: value
+    .duration('Within how long of each other the gateways on one store take up a changed file. Default: 5m', { least: '0ms' })
+    .prefault('5m'),
+  previous: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Files as this one was before, the latest first: requests are looked for under the names that those give them, too'),
   include: z
     .array(z.string().min(1))
     .min(1)

@@ -1,6 +1,7 @@
 // A rule of the file, compiled: everything that need not be found out again for each request.
 import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
+import { derivationOf } from './derivation.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
 import { compileExclusive, type CompiledExclusive } from './exclusive.ts'
 import { compileInquiryPath, type CompiledInquiryPath } from './inquiry-path.ts'
@@ -11,6 +12,8 @@ import { compileConditions, type Condition } from './conditions.ts'
 
 export interface Rule {
   readonly config: RuleConfig
+  /** See `derivationOf`. */
+  readonly derivation: string
   /** Whether the body must be at hand before the rule can identify a request. */
   readonly readsBody: boolean
   /** Whether the bearer token must be verified before. */
@@ -52,6 +55,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   ]
   return {
     config,
+    derivation: derivationOf(config, tools),
     readsBody: selectors.some(readsBody),
     readsClaims: selectors.some(readsClaims),
     where: config.match.where && compileConditions(config.match.where),

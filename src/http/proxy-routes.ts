@@ -4,6 +4,7 @@ import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
 import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
+import type { Versions } from '../fingerprint/rule-history.ts'
 import type { Watch } from '../fingerprint/watch.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
@@ -15,13 +16,15 @@ import { fingerprintOfEvent } from '../model/event-id.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { headerLines, listHeader, passedOn } from '../model/headers.ts'
 import type { RequestOutcome } from '../model/metrics.ts'
-import { type ErrorDialect, problem } from '../model/problems.ts'
+import { problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import type { Tracing } from '../model/trace.ts'
 import type { RequestLine } from '../observe/request-log.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
 import { Exchange } from './exchange.ts'
+import { joinOtherNames, type Own } from './other-names.ts'
+import { dialectOf } from './match-dialect.ts'
 import { passThrough } from './pass-through.ts'
 import { preferredWait, prefersAsync } from './prefer.ts'
 import { readBody } from './raw-body.ts'
@@ -35,6 +38,9 @@ export interface ProxyRoutes {
   readonly gate: Gate
   readonly routes: (method: string, path: string) => RouteMatch
   readonly rules: ReadonlyMap<string, Rule>
+  readonly otherVersions: (rule: string) => readonly Rule[]
+  /** The versions of the rules that count besides; undefined: none. */
+  readonly versions: () => Versions | undefined
   /** Undefined until the store has given the deployment's secret. */
   readonly keys: () => FingerprintKeys | undefined
   /** Whoever looks on while a request of the rule is identified. */
@@ -117,14 +123,6 @@ function route(proxy: ProxyRoutes, exchange: Exchange): Result | Promise<Result>
     case 'choice':
       return choose(proxy, exchange, match.options)
   }
-}
-
-/** Where several rules may guard the request, theirs if they agree. */
-function dialectOf(match: RouteMatch): ErrorDialect {
-  if (match.kind === 'matched') return match.rule.config.errors
-  if (match.kind !== 'choice') return 'problem'
-  const [first, ...others] = match.options.map(({ rule }) => rule.config.errors)
-  return first !== undefined && others.every((other) => other === first) ? first : 'problem'
 }
 
 /**
@@ -232,7 +230,14 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (identified.kind === 'refused') return refuse(exchange, identified.problem)
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
-  const { operation } = identified
+  const versions = proxy.versions()
+  const operation =
+    versions === undefined
+      ? identified.operation
+      : await joinOtherNames(
+          { rule: match.rule, operation: identified.operation, match, request, keys, withClaims: claimsWith(proxy) },
+          versions,
+        )
   exchange.trace?.identified(operation.fingerprint)
   const preferences = listHeader(headers, 'prefer')
   const { answer: decided, fingerprint } = await handleRequest(
@@ -261,6 +266,14 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   exchange.fingerprint = fingerprint
   exchange.trace?.returning('executedBy' in decided ? decided.executedBy : undefined)
   return answer(proxy, exchange, match, { answer: decided, body })
+}
+
+function claimsWith({ verifyToken }: ProxyRoutes): Own['withClaims'] {
+  return async (request) => {
+    const token = await verifyToken?.(headerLines(request.headers, 'authorization'))
+    if (token === undefined || token.kind === 'absent') return request
+    return token.kind === 'verified' ? { ...request, claims: token.claims } : undefined
+  }
 }
 
 function inquiryPath({ rule, params }: Matched, request: RequestParts, clientKey: string | undefined): GuardedRequest['inquiryPath'] {

@@ -22,7 +22,14 @@ export type RequestOutcome =
 
 const PROBLEM_NAMES = Object.keys(PROBLEMS) as ProblemName[]
 /** Of the status pages, whose requests are counted as such, and of the admin port. */
-const OF_OTHER_PAGES: readonly ProblemName[] = ['unknown-fingerprint', 'not-found', 'method-not-allowed', 'not-unknown', 'still-running']
+const OF_OTHER_PAGES: readonly ProblemName[] = [
+  'unknown-fingerprint',
+  'not-found',
+  'method-not-allowed',
+  'not-unknown',
+  'still-running',
+  'config-invalid',
+]
 /** Told before a rule is looked for. */
 const BEFORE_RULES: readonly ProblemName[] = ['path-ambiguous', 'request-invalid', 'shutting-down']
 

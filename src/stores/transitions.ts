@@ -93,9 +93,12 @@ export function decideAcquire<R extends KeptRecord>(
   request: AcquireRequest,
   now: number,
 ): Decided<R> {
-  const own = decideUnder(request.fingerprint, find, request, now)
+  const own = decideUnder(request.fingerprint, find, { ...request, agreeing: digestsUnder(request, 0) }, now)
   if (request.aliases === undefined) return own
-  const all = [own, ...request.aliases.map((alias) => decideUnder(alias, find, request, now))]
+  const all = [
+    own,
+    ...request.aliases.map((alias, n) => decideUnder(alias, find, { ...request, agreeing: digestsUnder(request, n + 1) }, now)),
+  ]
   const alive = all.filter(({ record }) => record !== undefined)
   return (
     // G2 comes first: what was granted under one name stays granted.
@@ -106,10 +109,17 @@ export function decideAcquire<R extends KeptRecord>(
   )
 }
 
+/** The digests that a record may have under the request's n-th name, its own being the first. */
+export function digestsUnder({ digest, digests }: AcquireRequest, n: number): readonly string[] {
+  return digests?.[n] ?? [digest]
+}
+
+type Compared = AcquireRequest & { readonly agreeing: readonly string[] }
+
 function decideUnder<R extends KeptRecord>(
   fingerprint: string,
   find: (fingerprint: string) => R | undefined,
-  request: AcquireRequest,
+  request: Compared,
   now: number,
 ): Decided<R> {
   const kept = find(fingerprint)
@@ -127,13 +137,13 @@ function isWaiting({ waiter }: KeptRecord, { executionId }: { executionId: strin
   return waiter?.executionId === executionId
 }
 
-function decideOn(record: KeptRecord | undefined, fingerprint: string, request: AcquireRequest, now: number): Granted | Refusal {
+function decideOn(record: KeptRecord | undefined, fingerprint: string, request: Compared, now: number): Granted | Refusal {
   const granted = (attempt: number, after: Granted['after']): Granted => ({ kind: 'acquired', fingerprint, attempt, after })
   if (record === undefined) return granted(1, 'none')
   if (isEcho(record, request)) return granted(record.attempt, record.after)
   const attempt = record.attempt + 1
   if (isWaiting(record, request)) return granted(attempt, followed(statusBeneath(record, now)))
-  if (record.digest !== request.digest) return 'key_reused'
+  if (!request.agreeing.includes(record.digest)) return 'key_reused'
   // A late copy, and nobody waits for what it would be granted. The result that its execution came to must not be lost to it.
   const status = statusAt(record, now)
   if (record.executionId === request.executionId && status !== 'expired') return record.status === 'completed' ? 'completed' : 'unknown'
@@ -179,7 +189,7 @@ export function withdraw<R extends KeptRecord>(record: R | undefined, request: S
 /** The record after a grant: a full lease from now, and no answer yet. */
 export function grant(record: KeptRecord | undefined, request: AcquireRequest, granted: Granted, now: number): KeptRecord {
   // G10: what was is over.
-  if (record?.status === 'completed') return { ...grant(undefined, request, granted, now) }
+  if (record?.status === 'completed') return { ...grant(undefined, request, granted, now), digest: record.digest }
   const repeated = record?.executionId === request.executionId
   return {
     rule: record?.rule ?? request.rule,
