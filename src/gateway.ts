@@ -223,7 +223,7 @@ const ONE_NAME = 'on a Redis Cluster a request is looked for under one name only
 
 /** There the names of a request lie on several servers, and no step looks at all of them. */
 function isCluster({ store }: GatewayConfig): boolean {
-  return store.startsWith('redis+cluster:')
+  return /^rediss?\+cluster:/.test(store)
 }
 
 /** Nobody shares what lies in memory. */
@@ -232,7 +232,12 @@ function overlapOf({ store, rollout }: GatewayConfig): number {
 }
 
 function measured(rules: readonly Rule[]) {
-  return rules.map((rule) => ({ name: rule.config.name, timeoutMs: rule.config.timeout, parts: partsWithChoice(rule) }))
+  return rules.map((rule) => ({
+    name: rule.config.name,
+    timeoutMs: rule.config.timeout,
+    shadow: rule.config.mode === 'shadow',
+    parts: partsWithChoice(rule),
+  }))
 }
 
 /** Only rules with a part that may come from several sources are looked on at. */

@@ -60,7 +60,7 @@ export interface RuleConfig {
   readonly maxBody: number
   readonly maxResult: number
   readonly replayHeaders: { readonly add: readonly string[]; readonly drop: readonly string[] }
-  readonly mode: 'enforce' | 'off'
+  readonly mode: 'enforce' | 'shadow' | 'off'
 }
 
 export type AskConfig = Readonly<AskSetting>

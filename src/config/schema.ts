@@ -203,7 +203,10 @@ const ruleSettings = {
   maxBody: value.size('Largest request body. Default: 1MiB').optional(),
   maxResult: value.size('Largest response body that is kept. Default: 8MiB').optional(),
   replayHeaders: replayHeaders.optional(),
-  mode: z.enum(['enforce', 'off']).optional().describe('off: the rule matches, and its requests pass unguarded. Default: enforce'),
+  mode: z
+    .enum(['enforce', 'shadow', 'off'])
+    .optional()
+    .describe('shadow: requests pass unguarded, and what the rule would have done is counted and logged. off: they pass. Default: enforce'),
 }
 
 const match = z.strictObject({

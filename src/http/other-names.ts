@@ -9,7 +9,9 @@ import type { RuleSet } from '../fingerprint/rule-set.ts'
 import type { Versions } from '../fingerprint/rule-history.ts'
 import { choiceReadsBody, choiceReadsClaims, chooseRule } from '../fingerprint/where.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
+import { headerLines } from '../model/headers.ts'
 import type { Operation } from '../model/operation.ts'
+import type { TokenVerifier } from './verify-token.ts'
 
 export interface Own extends Named {
   readonly match: Matched
@@ -17,6 +19,14 @@ export interface Own extends Named {
   readonly keys: FingerprintKeys
   /** The request with its verified claims; undefined where its token is not valid. */
   readonly withClaims: (request: RequestParts) => Promise<RequestParts | undefined>
+}
+
+export function claimsWith(verifyToken: TokenVerifier | undefined): Own['withClaims'] {
+  return async (request) => {
+    const token = await verifyToken?.(headerLines(request.headers, 'authorization'))
+    if (token === undefined || token.kind === 'absent') return request
+    return token.kind === 'verified' ? { ...request, claims: token.claims } : undefined
+  }
 }
 
 /** A version that would refuse the request, or let it pass, has no name for it. */

@@ -23,14 +23,15 @@ import type { RequestLine } from '../observe/request-log.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
 import { Exchange } from './exchange.ts'
-import { joinOtherNames, type Own } from './other-names.ts'
 import { dialectOf } from './match-dialect.ts'
-import { passThrough } from './pass-through.ts'
+import { claimsWith, joinOtherNames } from './other-names.ts'
+import { type Passed, passThrough } from './pass-through.ts'
 import { preferredWait, prefersAsync } from './prefer.ts'
 import { readBody } from './raw-body.ts'
 import { requestParts } from './request-parts.ts'
 import type { TokenVerifier } from './verify-token.ts'
 import { resumeStream } from './result-page.ts'
+import { watchInShadow } from './shadow.ts'
 import { sendFollow } from './send-follow.ts'
 import { isStatusPath, statusRoute } from './status-route.ts'
 
@@ -167,11 +168,11 @@ function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: Re
   const { config } = match.rule
   exchange.dialect = config.errors
   exchange.rule = config.name
-  return config.mode === 'off'
-    ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
-    : proxy.tracing === undefined
-      ? enforce(proxy, exchange, match, read)
-      : enforceTraced(proxy, exchange, match, read)
+  if (config.mode !== 'enforce') {
+    const onPassed = config.mode === 'shadow' ? watchInShadow(proxy, exchange, match, read) : undefined
+    return pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }), ...(onPassed && { onPassed }) })
+  }
+  return proxy.tracing === undefined ? enforce(proxy, exchange, match, read) : enforceTraced(proxy, exchange, match, read)
 }
 
 async function enforceTraced(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read: RequestParts | undefined): Promise<Result> {
@@ -231,13 +232,8 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
   const versions = proxy.versions()
-  const operation =
-    versions === undefined
-      ? identified.operation
-      : await joinOtherNames(
-          { rule: match.rule, operation: identified.operation, match, request, keys, withClaims: claimsWith(proxy) },
-          versions,
-        )
+  const own = { rule: match.rule, operation: identified.operation, match, request, keys, withClaims: claimsWith(proxy.verifyToken) }
+  const operation = versions === undefined ? own.operation : await joinOtherNames(own, versions)
   exchange.trace?.identified(operation.fingerprint)
   const preferences = listHeader(headers, 'prefer')
   const { answer: decided, fingerprint } = await handleRequest(
@@ -266,14 +262,6 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   exchange.fingerprint = fingerprint
   exchange.trace?.returning('executedBy' in decided ? decided.executedBy : undefined)
   return answer(proxy, exchange, match, { answer: decided, body })
-}
-
-function claimsWith({ verifyToken }: ProxyRoutes): Own['withClaims'] {
-  return async (request) => {
-    const token = await verifyToken?.(headerLines(request.headers, 'authorization'))
-    if (token === undefined || token.kind === 'absent') return request
-    return token.kind === 'verified' ? { ...request, claims: token.claims } : undefined
-  }
 }
 
 function inquiryPath({ rule, params }: Matched, request: RequestParts, clientKey: string | undefined): GuardedRequest['inquiryPath'] {
@@ -330,7 +318,7 @@ async function follow(
 async function pass(
   proxy: ProxyRoutes,
   exchange: Exchange,
-  options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList },
+  options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList; onPassed?: (passed: Passed) => void },
 ): Promise<Result> {
   if (options.body === undefined) exchange.continueReading()
   const passed = await passThrough(
@@ -344,6 +332,7 @@ async function pass(
     },
     exchange.client,
   )
+  options.onPassed?.(passed)
   if (passed.kind === 'failed') return refuse(exchange, passed.problem)
   if (passed.kind === 'client-gone') return { outcome: 'client-gone', status: undefined }
   return { outcome: options.mark === undefined ? 'passed' : 'unguarded', status: passed.status }

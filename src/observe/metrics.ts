@@ -8,6 +8,8 @@ import {
   type RequestOutcome,
   RULE_OUTCOMES,
   type RuleMetrics,
+  SHADOW_OUTCOMES,
+  type ShadowOutcome,
   SETTLED,
   type StateBefore,
   STATES_BEFORE,
@@ -22,6 +24,8 @@ export interface MeasuredRule {
   readonly name: string
   /** How long an execution may take. */
   readonly timeoutMs: number
+  /** It only looks on. */
+  readonly shadow: boolean
   /** Those that may be read from more than one source, and all of these. */
   readonly parts: readonly { readonly part: string; readonly sources: readonly string[] }[]
 }
@@ -39,6 +43,7 @@ function families(isShown: (labels: Labels) => boolean) {
     repeated: counter('repeated_executions_total', 'Executions granted after one that may have acted'),
     transitions: counter('transitions_total', 'Steps of records that this gateway asked for; legal="false": refused by the store'),
     fingerprints: counter('fingerprints_total', 'Requests that a rule was to identify, by what came of it'),
+    shadow: counter('shadow_requests_total', 'What rules in shadow would have done with their requests'),
     sources: counter('fingerprint_sources_total', 'Sources that parts with a choice were read from'),
     staleSettles: counter('stale_settles_total', 'Results refused because a later execution holds the record'),
     leasesLost: counter('leases_lost_total', 'Executions whose lease ran out while they went on'),
@@ -189,6 +194,7 @@ class RuleSeries implements RuleMetrics {
   #timeoutMs: number
   readonly #all: Families
   readonly #sources = new Map<string, Map<string, Cell>>()
+  readonly #shadow: Partial<Record<ShadowOutcome, Cell>> = {}
   readonly #granted: Record<StateBefore, Cell>
   readonly #repeated: Cell
   /** When each began (`performance.now()`), the oldest first. */
@@ -197,12 +203,12 @@ class RuleSeries implements RuleMetrics {
   readonly #overhead: Durations
   readonly #upstream: Durations
 
-  constructor({ name: rule, timeoutMs, parts }: MeasuredRule, all: Families, granted: Record<StateBefore, Cell>) {
+  constructor({ name: rule, timeoutMs, shadow, parts }: MeasuredRule, all: Families, granted: Record<StateBefore, Cell>) {
     this.#fingerprints = keyed(FINGERPRINT_RESULTS, (result) => all.fingerprints.add({ rule, result }))
     this.#rule = rule
     this.#all = all
     this.#timeoutMs = timeoutMs
-    this.addSources(parts)
+    this.follow({ name: rule, timeoutMs, shadow, parts })
     this.#granted = granted
     this.#repeated = all.repeated.add({ rule, cause: 'unknown' })
     all.inFlight.watch(() => this.#running.size, { rule })
@@ -213,12 +219,9 @@ class RuleSeries implements RuleMetrics {
   }
 
   /** As a later version of the configuration has the rule. */
-  follow({ timeoutMs, parts }: MeasuredRule): void {
+  follow({ timeoutMs, shadow, parts }: MeasuredRule): void {
     this.#timeoutMs = timeoutMs
-    this.addSources(parts)
-  }
-
-  addSources(parts: MeasuredRule['parts']): void {
+    if (shadow) for (const outcome of SHADOW_OUTCOMES) this.#shadowed(outcome)
     for (const { part, sources } of parts) {
       const cells = this.#sources.get(part) ?? new Map<string, Cell>()
       this.#sources.set(part, cells)
@@ -228,6 +231,14 @@ class RuleSeries implements RuleMetrics {
 
   fingerprint(result: FingerprintResult): void {
     this.#fingerprints[result].value++
+  }
+
+  shadow(outcome: ShadowOutcome): void {
+    this.#shadowed(outcome).value++
+  }
+
+  #shadowed(outcome: ShadowOutcome): Cell {
+    return (this.#shadow[outcome] ??= this.#all.shadow.add({ rule: this.#rule, outcome }))
   }
 
   source(part: string, source: string): void {
