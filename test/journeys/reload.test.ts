@@ -202,3 +202,25 @@ t.test('GET /config shows no secret', async (t) => {
   t.match(document(answer), { config: { secret: '***', adminToken: '***', jwt: { secret: '***' }, rules: [{ name: 'pay' }] } })
   t.notMatch(answer.text, /the-/)
 })
+
+t.test('rules that exclude each other from now on: requests keep the old names for a rollout, and execute once', async (t) => {
+  const { gateway, ask, upstream } = await stage(t, { rules: rule('pay') })
+  const first = await ask('/pay', pay(1))
+  gateway.rewrite(rule('pay', 'exclusive: { by: [body.order] }\n    tombstone: 1d'))
+  t.match(await gateway.reload('test'), { kind: 'applied' })
+  t.equal(fingerprintOf(await ask('/pay', pay(1))), fingerprintOf(first))
+  t.equal((await ask('/pay', pay(2))).status, 200)
+  t.ok(replayed(await ask('/pay', pay(2))))
+  gateway.rewrite(rule('pay'))
+  await gateway.reload('test')
+  t.ok(replayed(await ask('/pay', pay(2))))
+  t.equal(upstream.count(), 2)
+})
+
+t.test('on a Redis Cluster a change that gives requests other names is refused, any other is taken', async (t) => {
+  const { gateway } = await stage(t, { rules: rule('pay'), store: 'redis+cluster://127.0.0.1:1' })
+  gateway.rewrite(rule('payments'))
+  t.match(await gateway.reload('test'), { kind: 'refused', failure: { mistakes: [/Cluster.*one name/] } })
+  gateway.rewrite(rule('pay', 'ttl: 1h'))
+  t.match(await gateway.reload('test'), { kind: 'applied' })
+})
