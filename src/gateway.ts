@@ -7,14 +7,19 @@ import { GatewayMetrics } from './observe/metrics.ts'
 import { flushTraces, openTracing } from './observe/trace.ts'
 import { createAdminServer } from './admin/admin-server.ts'
 import type { Address, GatewayConfig } from './config/gateway-config.ts'
-import { compileRule, type Rule } from './fingerprint/compile-rule.ts'
+import type { LoadedConfig } from './config/load.ts'
+import { Reloader, type Reloaded } from './config/reloader.ts'
+import { shownConfig } from './config/shown-config.ts'
+import type { Rule } from './fingerprint/compile-rule.ts'
 import { countSources, partsWithChoice } from './fingerprint/count-sources.ts'
 import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
-import { compileRoutes } from './fingerprint/route.ts'
+import { MOST_VERSIONS, RuleHistory } from './fingerprint/rule-history.ts'
+import { compileRuleSet, type RuleSet } from './fingerprint/rule-set.ts'
 import { loadStepTools } from './fingerprint/steps/tools.ts'
 import { corsHeaders } from './http/cors.ts'
 import { explainTold } from './http/explain-told.ts'
 import { createTokenVerifier } from './http/verify-token.ts'
+import type { ProxyRoutes } from './http/proxy-routes.ts'
 import { createServer } from './http/server.ts'
 import { Answers } from './idempotency/answers.ts'
 import { Durations } from './idempotency/durations.ts'
@@ -35,22 +40,33 @@ export interface Gateway {
   /** `http://host:port` of the traffic port, with the port it really got. */
   readonly url: string
   readonly adminUrl: string
+  /** Reads the configuration anew and takes it up whole, between two requests, or not at all. Never rejects. */
+  reload(trigger: string): Promise<Reloaded>
+  /** The files that it is read from. */
+  configFiles(): readonly string[]
   /** No new work; running executions finish within `shutdownGrace`, the rest is settled as far as it is known. */
   close(): Promise<void>
 }
 
-/** `open` is how the store that the configuration names is opened: whoever embeds a gateway may bring a store of its own. */
-export async function startGateway(config: GatewayConfig, log: Log, open = openStore): Promise<Gateway> {
-  const tools = await loadStepTools(config.rules)
+export interface GatewayOptions {
+  /** How the store that the configuration names is opened: whoever embeds a gateway may bring a store of its own. */
+  readonly open?: typeof openStore
+  /** Reads the configuration again; without it, what the gateway was started with stays. */
+  readonly load?: () => LoadedConfig
+}
+
+type StartedWith = GatewayConfig | LoadedConfig
+
+export async function startGateway(started: StartedWith, log: Log, { open = openStore, load }: GatewayOptions = {}): Promise<Gateway> {
+  const loaded = 'config' in started ? started : { config: started, version: UNNAMED, files: [], variables: new Map<string, string>() }
+  const { config } = loaded
+  const first = await compileVersions(config)
   const warnings = new StartWarnings(log, config.strict)
   const { storeTimeout: timeoutMs, replicasAck } = config
   const opened = await open(config.store, { timeoutMs, replicasAck, warn: (message) => warnings.add(message) })
   const upstreams = new Upstreams()
   const live = new LiveExecutions()
-  const rules = config.rules.map((rule) => compileRule(rule, tools))
-  const metrics = new GatewayMetrics(
-    rules.map((rule) => ({ name: rule.config.name, timeoutMs: rule.config.timeout, parts: partsWithChoice(rule) })),
-  )
+  const metrics = new GatewayMetrics(measured(first.set.rules))
   const tellFault = faultLog((message) => log.warn(message))
   const history = new History()
   const store = new MeasuredStore(opened, {
@@ -61,9 +77,10 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
   let draining = false
   const secret = new SecretKeys(store, config.secret)
   const durations = new Durations()
+  const tracing = openTracing()
   const onBreaker = (rule: string, state: string): void => log.warn({ rule }, `the breaker is ${state}`)
   const spooled = new SpooledResults({ spool: await spoolOf(config, warnings), store, log, metrics })
-  const gate = {
+  const shared = {
     store,
     upstreams,
     live,
@@ -71,30 +88,27 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     log,
     metrics,
     durations,
-    limits: new Limits(config.rules, { durations, onBreaker }),
     inquiries: new Inquiries(),
     takeBacks: new TakeBacks(store),
     spooled,
     storeTimeout: config.storeTimeout,
   }
-  const byName = new Map(rules.map((rule) => [rule.config.name, rule]))
-  const verifyToken = config.jwt && createTokenVerifier(config.jwt)
-  const proxy = {
-    gate,
-    routes: compileRoutes(rules),
-    rules: byName,
-    watches: watchesOf(rules, metrics),
-    keys: () => secret.keys,
-    upstream: config.upstream,
-    statusPath: config.statusPath,
-    cors: corsHeaders(config.cors?.origins),
-    verifyToken,
-    draining: () => draining,
+  const versions = new RuleHistory(first.set, { overlapMs: overlapOf(config), earlier: first.earlier })
+  /** For who asks by a record's rule: also those of versions before, where the current one has none of that name. */
+  const byName = new Map<string, Rule>()
+  let proxy = proxyFor(config, first.set)
+  nameRules()
+  const reloader = new Reloader(loaded, {
+    load: load ?? (() => ({ ...loaded, warnings: [], text: '' })),
+    apply,
+    onReload: ({ kind, applied }) => {
+      metrics.configReloaded(kind)
+      metrics.configApplied(applied)
+    },
     log,
-    tracing: openTracing(),
-    logRequest: requestLog(log),
-  }
-  const traffic = await createServer(proxy, { trustProxy: config.trustProxy, tls: config.tls })
+  })
+  metrics.configApplied(reloader.applied)
+  const traffic = await createServer(() => proxy, { trustProxy: config.trustProxy, tls: config.tls })
   const admin = createAdminServer({
     health: { checkStore: () => checkStore(store, secret), draining: () => draining },
     measures: metrics,
@@ -105,7 +119,14 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
       log,
       metrics,
       history,
-      explain: (request, keys) => explainTold(rules, request, { keys, verify: verifyToken }),
+      explain: (request, keys) => explainTold(versions.current.rules, request, { keys, verify: proxy.verifyToken }),
+    },
+    config: {
+      applied: () => reloader.applied,
+      failure: () => reloader.failure,
+      shown: () => shownConfig(reloader.config, reloader.variables),
+      versions: () => ({ others: versions.others.length, claimedAnewInMs: versions.claimedAnewInMs() }),
+      reload: (trigger) => reloader.reload(trigger),
     },
     token: config.adminToken,
   })
@@ -114,11 +135,54 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     await warnings.refuse(store)
     const adminUrl = await listen('admin', admin, config.admin)
     const url = await listen('listen', traffic, config.listen)
-    return { url, adminUrl, close }
+    return { url, adminUrl, close, reload: (trigger) => reloader.reload(trigger), configFiles: () => reloader.files }
   } catch (error) {
     // A port that is taken: what is open already would keep the process from ending.
     await close()
     throw error
+  }
+
+  /** What a request meets that comes while these rules are the current ones; it keeps it to its end. */
+  function proxyFor(next: GatewayConfig, { rules, routes }: RuleSet, before?: ProxyRoutes): ProxyRoutes {
+    const sameTokens = before !== undefined && JSON.stringify(next.jwt) === JSON.stringify(reloader.config.jwt)
+    return {
+      gate: { ...shared, limits: new Limits(next.rules, { durations, onBreaker, before: before?.gate.limits }) },
+      routes,
+      rules: byName,
+      otherVersions: (rule) => versions.rulesNamed(rule),
+      versions: () => versions.versions(),
+      watches: watchesOf(rules, metrics),
+      keys: () => secret.keys,
+      upstream: next.upstream,
+      statusPath: next.statusPath,
+      cors: corsHeaders(next.cors?.origins),
+      verifyToken: sameTokens ? before.verifyToken : next.jwt && createTokenVerifier(next.jwt),
+      draining: () => draining,
+      log,
+      tracing,
+      logRequest: requestLog(log),
+    }
+  }
+
+  async function apply(next: GatewayConfig): Promise<void> {
+    const { set, earlier } = await compileVersions(next)
+    if (!versions.mayBegin(set)) throw new Error(`records of ${MOST_VERSIONS} other versions of the rules may live: ask again later`)
+    const changed = set.derivation !== versions.current.derivation
+    if (changed && isCluster(next)) throw new Error(ONE_NAME)
+    metrics.follow(measured(set.rules))
+    const made = proxyFor(next, set, proxy)
+    // Nothing below can fail, and nothing comes in between.
+    versions.begin(set, { overlapMs: overlapOf(next), earlier })
+    upstreams.keepOnly([next.upstream, ...next.rules.map(({ upstream }) => upstream)])
+    proxy = made
+    nameRules()
+    if (changed)
+      log.info({ seconds: Math.ceil(versions.claimedAnewInMs() / 1000) }, 'rules name requests anew; until then in the old names')
+  }
+
+  function nameRules(): void {
+    byName.clear()
+    for (const { rules } of [...versions.others, versions.current]) for (const rule of rules) byName.set(rule.config.name, rule)
   }
 
   async function close(): Promise<void> {
@@ -135,13 +199,45 @@ export async function startGateway(config: GatewayConfig, log: Log, open = openS
     secret.stop()
     await spooled.close()
     await store.close()
-    if (proxy.tracing !== undefined) await Promise.race([flushTraces(), pause(FLUSH_TRACES_MS, undefined, { ref: false })])
+    if (tracing !== undefined) await Promise.race([flushTraces(), pause(FLUSH_TRACES_MS, undefined, { ref: false })])
   }
 }
 
 async function spoolOf({ spool, store }: GatewayConfig, warnings: StartWarnings) {
   if (spool === undefined || !needsSpool(store)) return undefined
   return openSpool({ ...spool, store, warn: (message) => warnings.add(message) })
+}
+
+/** Of a configuration that came from no file. */
+const UNNAMED = '000000000000'
+
+/** The rules, and those of the files that the configuration names as earlier ones, the oldest first. */
+async function compileVersions(config: GatewayConfig): Promise<{ set: RuleSet; earlier: RuleSet[] }> {
+  const { rules, previous } = config
+  if (previous.length > 0 && isCluster(config)) throw new Error(ONE_NAME)
+  const [set, ...earlier] = await Promise.all([rules, ...previous].map(async (each) => compileRuleSet(each, await loadStepTools(each))))
+  return { set: set!, earlier: earlier.toReversed() }
+}
+
+const ONE_NAME = 'on a Redis Cluster a request is looked for under one name only: these rules give requests other names than those before'
+
+/** There the names of a request lie on several servers, and no step looks at all of them. */
+function isCluster({ store }: GatewayConfig): boolean {
+  return /^rediss?\+cluster:/.test(store)
+}
+
+/** Nobody shares what lies in memory. */
+function overlapOf({ store, rollout }: GatewayConfig): number {
+  return store === 'memory' || store === 'memory:' ? 0 : rollout
+}
+
+function measured(rules: readonly Rule[]) {
+  return rules.map((rule) => ({
+    name: rule.config.name,
+    timeoutMs: rule.config.timeout,
+    shadow: rule.config.mode === 'shadow',
+    parts: partsWithChoice(rule),
+  }))
 }
 
 /** Only rules with a part that may come from several sources are looked on at. */

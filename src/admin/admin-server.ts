@@ -1,6 +1,7 @@
 // The admin port: is the process alive, can it guard, what has it done, and the records that operators have a word on.
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { problem, type Problem } from '../model/problems.ts'
+import { addConfigRoutes, type ConfigRoutes, versionSummary } from './config-routes.ts'
 import { adminGuard } from './guard.ts'
 import { addFindRoutes } from './find-routes.ts'
 import { addListRoutes } from './list-routes.ts'
@@ -23,6 +24,7 @@ export interface AdminOptions {
   readonly health: Health
   readonly measures: Measures
   readonly records: Omit<RecordsRoutes, 'credential'>
+  readonly config: ConfigRoutes
   /** Empty: none is asked for. */
   readonly token: string
 }
@@ -31,7 +33,7 @@ export interface AdminOptions {
 const BODY_SHARE = 1.4
 const BODY_MARGIN = 65_536
 
-export function createAdminServer({ health, measures, records, token }: AdminOptions): FastifyInstance {
+export function createAdminServer({ health, measures, records, config, token }: AdminOptions): FastifyInstance {
   const largest = Math.max(0, ...[...records.rules.values()].map(({ config }) => config.maxResult))
   const app = fastify({ logger: false, bodyLimit: Math.ceil(largest * BODY_SHARE) + BODY_MARGIN })
   app.addHook(
@@ -47,7 +49,8 @@ export function createAdminServer({ health, measures, records, token }: AdminOpt
     if ((error.statusCode ?? 500) >= 500) records.log.warn({ err: error }, 'the admin port failed')
     return sendProblem(reply, problemOf(error))
   })
-  addHealthRoutes(app, health)
+  addHealthRoutes(app, health, config)
+  addConfigRoutes(app, config)
   app.get('/metrics', async (_request, reply) => reply.type(measures.contentType).send(await measures.text()))
   const routes: RecordsRoutes = { ...records, credential: token === '' ? 'none' : 'adminToken' }
   addListRoutes(app, routes)
@@ -62,13 +65,13 @@ function problemOf({ statusCode = 500 }: FastifyError): Problem {
   return problem('internal-error', 'The gateway failed; its log says why.')
 }
 
-function addHealthRoutes(app: FastifyInstance, { checkStore, draining }: Health): void {
+function addHealthRoutes(app: FastifyInstance, { checkStore, draining }: Health, config: ConfigRoutes): void {
   app.get('/healthz', async () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     if (draining()) return reply.code(503).send({ status: 'shutting-down' })
     try {
       await checkStore()
-      return { status: 'ready' }
+      return { status: 'ready', config: versionSummary(config) }
     } catch (error) {
       return reply.code(503).send({ status: 'store-unavailable', detail: error instanceof Error ? error.message : String(error) })
     }

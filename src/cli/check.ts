@@ -36,7 +36,7 @@ function showAddress({ host, port }: Address): string {
 
 function showRule({ name, match, mode }: RuleConfig): string {
   const paths = match.paths.length === 0 ? 'every path' : match.paths.join(', ')
-  return `${name}: ${match.methods.join(', ')} ${paths}${mode === 'off' ? ' (off)' : ''}`
+  return `${name}: ${match.methods.join(', ')} ${paths}${mode === 'enforce' ? '' : ` (${mode})`}`
 }
 
 /** Also where the password itself holds an @. */

@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url'
 import closeWithGrace from 'close-with-grace'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError, formatMistakes } from '../config/mistakes.ts'
+import { shownAddress } from '../config/shown-config.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
+import { watchFiles } from '../config/watch.ts'
 import { createLog } from '../observe/log.ts'
 import { startDemoAgent } from './demo-agent.ts'
 
@@ -22,10 +24,10 @@ export interface StartOptions {
 export async function start(options: StartOptions): Promise<number | undefined> {
   const log = createLog()
   const { file, overrides, demo } = await withUpstream(options)
-  let config
+  const load = () => loadConfig({ file, env: process.env, overrides })
+  let loaded
   try {
-    const loaded = loadConfig({ file, env: process.env, overrides })
-    config = loaded.config
+    loaded = load()
     for (const warning of loaded.warnings) log.warn({ ...warning }, 'configuration')
   } catch (error) {
     await demo?.close()
@@ -35,20 +37,34 @@ export async function start(options: StartOptions): Promise<number | undefined> 
   }
   let gateway: Gateway
   try {
-    gateway = await startGateway(config, log)
+    gateway = await startGateway(loaded, log, { load })
   } catch (error) {
     await demo?.close()
     process.stderr.write(`oncegate could not start: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   }
+  const { config } = loaded
+  const watch = watchFiles(
+    () => gateway.configFiles(),
+    () => void gateway.reload('a file has changed'),
+  )
+  process.on('SIGHUP', () => void gateway.reload('SIGHUP'))
   log.info(
-    { listen: gateway.url, admin: gateway.adminUrl, upstream: config.upstream.url, store: shown(config.store), demo: demo !== undefined },
+    {
+      listen: gateway.url,
+      admin: gateway.adminUrl,
+      upstream: config.upstream.url,
+      store: shownAddress(config.store),
+      demo: demo !== undefined,
+    },
     'listening',
   )
   // The grace is the gateway's own; this limit only catches a close that hangs.
-  closeWithGrace({ delay: config.shutdownGrace + 2 * config.storeTimeout + 3000, logger: false }, async ({ signal, err }) => {
+  const delay = config.shutdownGrace + 2 * config.storeTimeout + 3000
+  closeWithGrace({ delay, logger: false, skip: ['SIGHUP'] }, async ({ signal, err }) => {
     if (err !== undefined) log.error({ err }, 'fatal')
     else log.info({ signal }, 'shutting down')
+    watch.close()
     await gateway.close()
     await demo?.close()
     log.flush()
@@ -63,9 +79,4 @@ async function withUpstream(options: StartOptions) {
   if (upstream !== undefined || file !== undefined) return { file, overrides, demo: undefined }
   const demo = await startDemoAgent({ host: '127.0.0.1', port: 0 })
   return { file: DEMO_RULES, overrides: { ...overrides, upstream: demo.url }, demo }
-}
-
-/** A store URL may hold a password. */
-function shown(store: string): string {
-  return store.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*/, '?***')
 }

@@ -8,7 +8,11 @@ import type { StepSetting } from './step-schema.ts'
 const MINUTE = 60_000
 const MIB = 1024 ** 2
 
-export function buildConfig(checked: CheckedConfig, root: unknown, configFile: string | undefined): GatewayConfig {
+export function buildConfig(
+  checked: CheckedConfig,
+  root: unknown,
+  { configFile, previous }: { readonly configFile: string | undefined; readonly previous: GatewayConfig['previous'] },
+): GatewayConfig {
   if (checked.upstream === undefined) throw new Error('a configuration without upstream was not refused')
   const finish = (upstream: UpstreamSetting): UpstreamSetting => ({
     connectTimeout: 5000,
@@ -34,7 +38,9 @@ export function buildConfig(checked: CheckedConfig, root: unknown, configFile: s
     ...(checked.jwt && { jwt: withKeyFile(checked.jwt, configFile) }),
     tls: checked.tls && { cert: resolveFrom(configFile, checked.tls.cert), key: resolveFrom(configFile, checked.tls.key) },
     shutdownGrace: checked.shutdownGrace,
+    rollout: checked.rollout,
     rules: viewRules(root).map((view) => buildRule(view, { upstream, finish, configFile })),
+    previous,
   })
 }
 

@@ -62,7 +62,7 @@ export interface RuleConfig {
   readonly maxBody: number
   readonly maxResult: number
   readonly replayHeaders: { readonly add: readonly string[]; readonly drop: readonly string[] }
-  readonly mode: 'enforce' | 'off'
+  readonly mode: 'enforce' | 'shadow' | 'off'
 }
 
 export type AskConfig = Readonly<AskSetting>
@@ -106,5 +106,9 @@ export interface GatewayConfig {
   readonly jwt?: JwtConfig
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly shutdownGrace: number
+  /** Milliseconds within which all gateways on the store take up a changed configuration. */
+  readonly rollout: number
   readonly rules: readonly RuleConfig[]
+  /** The rules as they were, the latest first. */
+  readonly previous: readonly (readonly RuleConfig[])[]
 }

@@ -2,7 +2,7 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import { readConfigFile, resolveFrom } from './config-files.ts'
 import { lintIncluded } from './included-shape.ts'
-import type { Finding, Mistake, Place, SourceTexts } from './mistakes.ts'
+import type { Finding, Mistake, Place } from './mistakes.ts'
 import { asList, asMapping, asTexts, isMapping, valueAt, type Mapping } from './plain-values.ts'
 import { overDefaults } from './rule-view.ts'
 import type { Environment } from './variables.ts'
@@ -10,7 +10,7 @@ import { readYaml, type YamlSource } from './yaml-source.ts'
 
 export interface ConfigSource extends YamlSource {
   /** By file, for the code frames. */
-  readonly texts: SourceTexts
+  readonly texts: ReadonlyMap<string | undefined, string>
   /** How many rules are the file's own; the others come from included ones. */
   readonly ownRules: number
 }
@@ -36,6 +36,7 @@ export function withIncludes(main: YamlSource, text: string, file: string | unde
       const path = isAbsolute(name) ? name : join(file === undefined ? '.' : dirname(file), name)
       const read = readConfigFile(path)
       if ('error' in read) {
+        texts.set(path, '')
         mistakes.push(main.locate({ place: ['include', n], at: 'value', message: read.error, hint: `it is looked for at ${path}` }))
         continue
       }

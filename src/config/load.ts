@@ -1,12 +1,13 @@
 // From a YAML file, the environment and the flags to a frozen GatewayConfig, or to all the mistakes at once.
 import { buildConfig } from './build-config.ts'
 import { explainIssues } from './check-shape.ts'
-import { lintFiles, readConfigFile } from './config-files.ts'
+import { lintFiles, readConfigFile, resolveFrom } from './config-files.ts'
 import type { GatewayConfig } from './gateway-config.ts'
 import { withIncludes, type ConfigSource } from './includes.ts'
 import { lint } from './lint.ts'
 import { ConfigError, showPlace, type Finding, type Mistake, type SourceTexts } from './mistakes.ts'
 import { isMapping } from './plain-values.ts'
+import { readFilesOf, type ReadFiles } from './read-files.ts'
 import { configSchema, type CheckedConfig } from './schema.ts'
 import type { Environment } from './variables.ts'
 import { readYaml } from './yaml-source.ts'
@@ -30,7 +31,7 @@ export interface LoadOptions {
   readonly overrides?: Overrides | undefined
 }
 
-export interface LoadedConfig {
+export interface LoadedConfig extends ReadFiles {
   readonly config: GatewayConfig
   /** Odd, but no reason not to start; none where `strict` is set. */
   readonly warnings: readonly Mistake[]
@@ -39,11 +40,35 @@ export interface LoadedConfig {
 }
 
 /** Throws a ConfigError that holds every mistake. */
-export function loadConfig({ file, text: given, env, overrides = {} }: LoadOptions): LoadedConfig {
+export function loadConfig(options: LoadOptions): LoadedConfig {
+  const { file, env } = options
+  const { root, checked, warnings, texts } = read(options)
+  if (checked.strict && warnings.length > 0) throw new ConfigError(warnings.map(refusedByStrict), texts)
+  const earlier = (checked.previous ?? []).map((name) => rulesOf(resolveFrom(file, name), options))
+  const mistakes = earlier.flatMap((each) => each.mistakes)
+  const text = new Map([...texts, ...earlier.flatMap((each) => [...each.texts])])
+  if (mistakes.length > 0) throw new ConfigError(mistakes, text)
+  const config = buildConfig(checked, root, { configFile: file, previous: earlier.map(({ rules }) => rules) })
+  return { config, warnings, text, ...readFilesOf(text, config, env) }
+}
+
+/** The rules of a file as this one was before. What it says besides is over. */
+function rulesOf(file: string, options: LoadOptions) {
+  try {
+    const { root, checked, texts } = read({ ...options, file, text: undefined })
+    return { rules: buildConfig(checked, root, { configFile: file, previous: [] }).rules, texts, mistakes: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const texts = typeof error.text === 'string' ? new Map([[file, '']]) : error.text
+    return { rules: [], texts, mistakes: error.mistakes }
+  }
+}
+
+function read({ file, text: given, env, overrides = {} }: LoadOptions) {
   const own = given ?? (file === undefined ? '' : textOf(file))
   const source = withIncludes(readYaml(own, file, env), own, file, env)
-  const { texts: text } = source
-  if (source.broken) throw new ConfigError(source.mistakes, text)
+  const { texts } = source
+  if (source.broken) throw new ConfigError(source.mistakes, texts)
   const { root, shape, checked } = checkShape(source, overrides)
   const sense = lint(root, source.ownRules)
   const place = (findings: readonly Finding[]): Mistake[] =>
@@ -51,10 +76,8 @@ export function loadConfig({ file, text: given, env, overrides = {} }: LoadOptio
   const mistakes = place([...shape, ...lintUpstream(root), ...sense.mistakes, ...lintFiles(root, file)])
   const known = source.mistakes.map(positionOf)
   const all = [...source.mistakes, ...mistakes.filter((mistake) => !known.includes(positionOf(mistake)))]
-  if (all.length > 0 || checked === undefined) throw new ConfigError(inOrder(all), text)
-  const warnings = place(sense.warnings)
-  if (checked.strict && warnings.length > 0) throw new ConfigError(warnings.map(refusedByStrict), text)
-  return { config: buildConfig(checked, root, file), warnings, text }
+  if (all.length > 0 || checked === undefined) throw new ConfigError(inOrder(all), texts)
+  return { root, checked, warnings: place(sense.warnings), texts }
 }
 
 function refusedByStrict(warning: Mistake): Mistake {

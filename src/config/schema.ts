@@ -205,7 +205,10 @@ const ruleSettings = {
   maxBody: value.size('Largest request body. Default: 1MiB').optional(),
   maxResult: value.size('Largest response body that is kept. Default: 8MiB').optional(),
   replayHeaders: replayHeaders.optional(),
-  mode: z.enum(['enforce', 'off']).optional().describe('off: the rule matches, and its requests pass unguarded. Default: enforce'),
+  mode: z
+    .enum(['enforce', 'shadow', 'off'])
+    .optional()
+    .describe('shadow: requests pass unguarded, and what the rule would have done is counted and logged. off: they pass. Default: enforce'),
 }
 
 const match = z.strictObject({
@@ -292,6 +295,14 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Certificate and key files (PEM) of the traffic port'),
   shutdownGrace: value.duration('How long running executions may take to finish after SIGTERM', { least: '0ms' }).prefault('30s'),
+  rollout: value
+    .duration('Within how long of each other the gateways on one store take up a changed file. Default: 5m', { least: '0ms' })
+    .prefault('5m'),
+  previous: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Files as this one was before, the latest first: requests are looked for under the names that those give them, too'),
   include: z
     .array(z.string().min(1))
     .min(1)

@@ -2,6 +2,7 @@
 import type { RuleConfig } from '../config/gateway-config.ts'
 import { outcomeTable, type OutcomeTable } from '../model/outcome.ts'
 import { compileAlsoUnique, type CompiledFurtherName } from './also-unique.ts'
+import { derivationOf } from './derivation.ts'
 import { compileDigest, type CompiledDigest } from './digest.ts'
 import { compileExclusive, type CompiledExclusive } from './exclusive.ts'
 import { compileInquiryPath, type CompiledInquiryPath } from './inquiry-path.ts'
@@ -12,6 +13,8 @@ import { compileConditions, type Condition } from './conditions.ts'
 
 export interface Rule {
   readonly config: RuleConfig
+  /** See `derivationOf`. */
+  readonly derivation: string
   /** Whether the body must be at hand before the rule can identify a request. */
   readonly readsBody: boolean
   /** Whether the bearer token must be verified before. */
@@ -57,6 +60,7 @@ export function compileRule(config: RuleConfig, tools?: StepTools): Rule {
   ]
   return {
     config,
+    derivation: derivationOf(config, tools),
     readsBody: selectors.some(readsBody),
     readsClaims: selectors.some(readsClaims),
     where: config.match.where && compileConditions(config.match.where),

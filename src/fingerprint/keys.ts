@@ -88,6 +88,12 @@ export function groupName(canonical: string, keys: FingerprintKeys): string {
   return keyedHash(keys.group, canonical).slice(0, GROUP_CHARS)
 }
 
+/** A name of no group, at home where another is. */
+export function issueBeside(canonical: string, other: string, keys: FingerprintKeys): string {
+  const id = movedHome(keyedHash(keys.id, canonical).slice(0, ID_CHARS), other)
+  return id + macOf(id, keys)
+}
+
 /** Whether this deployment issued it, told without the store and without telling how much of a forgery was right. */
 export function isIssued(fingerprint: string, keys: FingerprintKeys): boolean {
   if (!FORMAT.test(fingerprint)) return false

@@ -21,7 +21,7 @@ export interface PassedRequest {
 }
 
 export type Passed =
-  | { readonly kind: 'passed'; readonly status: number | undefined }
+  | { readonly kind: 'passed'; readonly status: number | undefined; readonly whole: boolean }
   | { readonly kind: 'client-gone' }
   | { readonly kind: 'failed'; readonly problem: Problem }
 
@@ -45,13 +45,13 @@ export function passThrough(upstream: Upstream, request: PassedRequest, client: 
         },
         onEnd: () => {
           client.end()
-          resolve({ kind: 'passed', status })
+          resolve({ kind: 'passed', status, whole: true })
         },
         onFail: (error) => {
           if (error.fault === 'cancelled') return resolve({ kind: 'client-gone' })
           if (status === undefined) return resolve({ kind: 'failed', problem: faultProblem(error) })
           client.break()
-          resolve({ kind: 'passed', status })
+          resolve({ kind: 'passed', status, whole: false })
         },
       },
     )

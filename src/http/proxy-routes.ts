@@ -4,6 +4,7 @@ import type { Rule } from '../fingerprint/compile-rule.ts'
 import { identify } from '../fingerprint/identify.ts'
 import { isIssued, type FingerprintKeys } from '../fingerprint/keys.ts'
 import type { RequestParts } from '../fingerprint/request-parts.ts'
+import type { Versions } from '../fingerprint/rule-history.ts'
 import type { Watch } from '../fingerprint/watch.ts'
 import type { Matched, RouteMatch } from '../fingerprint/route.ts'
 import { withFields } from '../fingerprint/with-fields.ts'
@@ -15,19 +16,22 @@ import { fingerprintOfEvent } from '../model/event-id.ts'
 import { requesterOf } from '../model/jsonrpc/requester.ts'
 import { headerLines, listHeader, passedOn } from '../model/headers.ts'
 import type { RequestOutcome } from '../model/metrics.ts'
-import { type ErrorDialect, problem } from '../model/problems.ts'
+import { problem } from '../model/problems.ts'
 import type { HeaderList } from '../model/stored-response.ts'
 import type { Tracing } from '../model/trace.ts'
 import type { RequestLine } from '../observe/request-log.ts'
 import type { UpstreamOptions } from '../upstream/upstreams.ts'
 import type { Cors } from './cors.ts'
 import { Exchange } from './exchange.ts'
-import { passThrough } from './pass-through.ts'
+import { dialectOf } from './match-dialect.ts'
+import { claimsWith, joinOtherNames } from './other-names.ts'
+import { type Passed, passThrough } from './pass-through.ts'
 import { preferredWait, prefersAsync } from './prefer.ts'
 import { readBody } from './raw-body.ts'
 import { requestParts } from './request-parts.ts'
 import type { TokenVerifier } from './verify-token.ts'
 import { resumeStream } from './result-page.ts'
+import { watchInShadow } from './shadow.ts'
 import { sendFollow } from './send-follow.ts'
 import { isStatusPath, statusRoute } from './status-route.ts'
 
@@ -35,6 +39,9 @@ export interface ProxyRoutes {
   readonly gate: Gate
   readonly routes: (method: string, path: string) => RouteMatch
   readonly rules: ReadonlyMap<string, Rule>
+  readonly otherVersions: (rule: string) => readonly Rule[]
+  /** The versions of the rules that count besides; undefined: none. */
+  readonly versions: () => Versions | undefined
   /** Undefined until the store has given the deployment's secret. */
   readonly keys: () => FingerprintKeys | undefined
   /** Whoever looks on while a request of the rule is identified. */
@@ -119,14 +126,6 @@ function route(proxy: ProxyRoutes, exchange: Exchange): Result | Promise<Result>
   }
 }
 
-/** Where several rules may guard the request, theirs if they agree. */
-function dialectOf(match: RouteMatch): ErrorDialect {
-  if (match.kind === 'matched') return match.rule.config.errors
-  if (match.kind !== 'choice') return 'problem'
-  const [first, ...others] = match.options.map(({ rule }) => rule.config.errors)
-  return first !== undefined && others.every((other) => other === first) ? first : 'problem'
-}
-
 /**
  * Some clients that lose the stream of a POST come back with a GET that names the last event they saw. Where the gateway has given that
  * event its id, the upstream could not know it. Undefined: no such request.
@@ -169,11 +168,11 @@ function guard(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read?: Re
   const { config } = match.rule
   exchange.dialect = config.errors
   exchange.rule = config.name
-  return config.mode === 'off'
-    ? pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }) })
-    : proxy.tracing === undefined
-      ? enforce(proxy, exchange, match, read)
-      : enforceTraced(proxy, exchange, match, read)
+  if (config.mode !== 'enforce') {
+    const onPassed = config.mode === 'shadow' ? watchInShadow(proxy, exchange, match, read) : undefined
+    return pass(proxy, exchange, { upstream: config.upstream, ...(read && { body: read.body }), ...(onPassed && { onPassed }) })
+  }
+  return proxy.tracing === undefined ? enforce(proxy, exchange, match, read) : enforceTraced(proxy, exchange, match, read)
 }
 
 async function enforceTraced(proxy: ProxyRoutes, exchange: Exchange, match: Matched, read: RequestParts | undefined): Promise<Result> {
@@ -232,7 +231,9 @@ async function enforce(proxy: ProxyRoutes, exchange: Exchange, match: Matched, a
   if (identified.kind === 'refused') return refuse(exchange, identified.problem)
   if (identified.kind === 'unguarded')
     return { ...(await pass(proxy, exchange, { upstream: config.upstream, body })), reason: identified.reason }
-  const { operation } = identified
+  const versions = proxy.versions()
+  const own = { rule: match.rule, operation: identified.operation, match, request, keys, withClaims: claimsWith(proxy.verifyToken) }
+  const operation = versions === undefined ? own.operation : await joinOtherNames(own, versions)
   exchange.trace?.identified(operation.fingerprint)
   const preferences = listHeader(headers, 'prefer')
   const { answer: decided, fingerprint } = await handleRequest(
@@ -317,7 +318,7 @@ async function follow(
 async function pass(
   proxy: ProxyRoutes,
   exchange: Exchange,
-  options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList },
+  options: { upstream: UpstreamOptions; body?: Buffer; mark?: HeaderList; onPassed?: (passed: Passed) => void },
 ): Promise<Result> {
   if (options.body === undefined) exchange.continueReading()
   const passed = await passThrough(
@@ -331,6 +332,7 @@ async function pass(
     },
     exchange.client,
   )
+  options.onPassed?.(passed)
   if (passed.kind === 'failed') return refuse(exchange, passed.problem)
   if (passed.kind === 'client-gone') return { outcome: 'client-gone', status: undefined }
   return { outcome: options.mark === undefined ? 'passed' : 'unguarded', status: passed.status }

@@ -16,7 +16,8 @@ export interface ServerOptions {
   readonly tls: { readonly cert: string; readonly key: string } | undefined
 }
 
-export async function createServer(proxy: ProxyRoutes, options: ServerOptions): Promise<FastifyInstance> {
+/** `current`: what a request meets that comes now; it keeps it to its end. */
+export async function createServer(current: () => ProxyRoutes, options: ServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -26,7 +27,7 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     trustProxy: options.trustProxy === undefined ? false : [...options.trustProxy],
     // node would refuse it without a word; here it is refused like every other request that cannot be read.
     http: { requireHostHeader: false },
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, proxy),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, current()),
     ...(options.tls === undefined
       ? {}
       : { https: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key), requireHostHeader: false } }),
@@ -37,6 +38,7 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
   answerExpectations(app)
   app.setErrorHandler((error, request, reply) => {
+    const proxy = current()
     proxy.log.error({ err: error, method: request.method }, 'request failed')
     proxy.gate.metrics.request(undefined, 'request-invalid')
     const { status, headers, body } = problemResponse(problem('request-invalid', 'The request could not be read.'), {
@@ -46,7 +48,8 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
     reply.hijack().raw.writeHead(status, headers).end(body)
   })
   await app.register(httpProxy, {
-    upstream: proxy.upstream.url,
+    upstream: '',
+    replyOptions: { getUpstream: () => current().upstream.url },
     httpMethods: methods,
     websocket: true,
     wsClientOptions: {
@@ -57,7 +60,7 @@ export async function createServer(proxy: ProxyRoutes, options: ServerOptions): 
   app.addHook('onRequest', (request, reply, done) => {
     if (isUpgrade(request.raw)) return done()
     reply.hijack()
-    void proxyRequest(proxy, { raw: request.raw, response: reply.raw, url: request.originalUrl, ip: request.ip })
+    void proxyRequest(current(), { raw: request.raw, response: reply.raw, url: request.originalUrl, ip: request.ip })
   })
   await app.ready()
   takeWebSocketsOnly(app.server)

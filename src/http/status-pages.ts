@@ -22,18 +22,24 @@ export interface StatusRoute {
   readonly gate: Gate
   readonly keys: () => FingerprintKeys | undefined
   readonly rules: ReadonlyMap<string, Rule>
+  /** Rules of that name as other versions of the configuration have them, whose records may live. */
+  readonly otherVersions: (rule: string) => readonly Rule[]
   readonly verifyToken: TokenVerifier | undefined
 }
 
 export async function isOwner(route: StatusRoute, exchange: Exchange, record: RecordView, keys: FingerprintKeys): Promise<boolean> {
-  const rule = route.rules.get(record.rule)
-  if (rule === undefined) return false
+  const current = route.rules.get(record.rule)
+  // A tag says from where it was read, so that no version's can be taken for another's.
+  const rules = [...(current === undefined ? [] : [current]), ...route.otherVersions(record.rule)]
   const headers = passedOn(exchange.raw.rawHeaders)
-  const token = rule.readsClaims ? await route.verifyToken?.(headerLines(headers, 'authorization')) : undefined
+  const token = rules.some(({ readsClaims }) => readsClaims) ? await route.verifyToken?.(headerLines(headers, 'authorization')) : undefined
   const request = requestParts(exchange, headers, Buffer.alloc(0))
-  const tag = ownerTag(rule, token?.kind === 'verified' ? { ...request, claims: token.claims } : request, NO_PATH, keys)
-  if (tag === undefined || tag.length !== record.owner.length) return false
-  return timingSafeEqual(Buffer.from(tag), Buffer.from(record.owner))
+  const shown = token?.kind === 'verified' ? { ...request, claims: token.claims } : request
+  return rules.map((rule) => isTag(ownerTag(rule, shown, NO_PATH, keys), record.owner)).includes(true)
+}
+
+function isTag(tag: string | undefined, owner: string): boolean {
+  return tag !== undefined && tag.length === owner.length && timingSafeEqual(Buffer.from(tag), Buffer.from(owner))
 }
 
 export function statusDocument(route: StatusRoute, record: RecordView): object {

@@ -8,7 +8,17 @@ import { execute } from './execute.ts'
 import type { Gate, GuardedRequest } from './gate.ts'
 import type { Pass } from './limits.ts'
 import { NOBODY } from './nobody.ts'
-import { expired, refuseBusy, refuseInFlight, refuseName, refuseReuse, refuseSpooled, refuseUnknown, storeFull, storeUnavailable } from './refuse.ts'
+import {
+  expired,
+  refuseBusy,
+  refuseInFlight,
+  refuseName,
+  refuseReuse,
+  refuseSpooled,
+  refuseUnknown,
+  storeFull,
+  storeUnavailable,
+} from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'

@@ -13,9 +13,15 @@ export interface Pass {
 export class Limits {
   readonly #byRule = new Map<string, RuleLimits>()
 
-  constructor(rules: readonly RuleConfig[], options: { readonly durations: Durations; readonly onBreaker: OnBreaker }) {
+  /** `before`: the limits of an earlier version of these rules, whose counts go on where they are the same. */
+  constructor(
+    rules: readonly RuleConfig[],
+    options: { readonly durations: Durations; readonly onBreaker: OnBreaker; readonly before?: Limits | undefined },
+  ) {
     for (const rule of rules) {
-      if (rule.breaker !== undefined || rule.maxInFlightPerOwner !== undefined) this.#byRule.set(rule.name, new RuleLimits(rule, options))
+      if (rule.breaker === undefined && rule.maxInFlightPerOwner === undefined) continue
+      const before = options.before?.of(rule)
+      this.#byRule.set(rule.name, before?.isFor(rule) === true ? before : new RuleLimits(rule, options))
     }
   }
 
@@ -30,6 +36,7 @@ type OnBreaker = (rule: string, state: 'open' | 'closed') => void
 export class RuleLimits {
   readonly #rule: string
   readonly #durations: Durations
+  readonly #settings: RuleConfig['breaker']
   readonly #breaker: Breaker | undefined
   readonly #most: number
   /** When each execution in flight began, by owner, the oldest first. */
@@ -38,8 +45,13 @@ export class RuleLimits {
   constructor(rule: RuleConfig, { durations, onBreaker }: { durations: Durations; onBreaker: OnBreaker }) {
     this.#rule = rule.name
     this.#durations = durations
+    this.#settings = rule.breaker
     this.#breaker = rule.breaker && new Breaker(rule.breaker, (state) => onBreaker(rule.name, state))
     this.#most = rule.maxInFlightPerOwner ?? Infinity
+  }
+
+  isFor({ breaker, maxInFlightPerOwner = Infinity }: RuleConfig): boolean {
+    return this.#most === maxInFlightPerOwner && JSON.stringify(this.#settings) === JSON.stringify(breaker)
   }
 
   /** Why an execution for this owner would be refused now; undefined: it would not. */

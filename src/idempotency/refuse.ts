@@ -39,7 +39,7 @@ export function refuseBusy(gate: Gate, { rule, operation }: GuardedRequest, held
 }
 
 export function refuseReuse({ operation }: GuardedRequest, claim: Extract<Claim, { kind: 'key_reused' }>): Answer {
-  const differs = differingFields(claim.digestFields, operation.digestFields)
+  const differs = fewestDiffering(claim.digestFields, operation.fieldsUnder?.get(claim.record.fingerprint) ?? [operation.digestFields])
   const where = differs.length === 0 ? '' : ` It differs in: ${differs.join(', ')}.`
   return {
     kind: 'problem',
@@ -55,6 +55,12 @@ export function refuseName({ operation }: GuardedRequest, places: readonly numbe
   const names = places.map((place) => operation.alsoUnique?.labels[place] ?? '')
   const detail = `Another request has been sent under the same ${names.join(', ')}, with another content. Use a new one for a new wish.`
   return { kind: 'problem', problem: problem('key-reused', detail, { members: { names } }) }
+}
+
+/** Of the versions of the rules that have named fields, the one that the record was made under differs in the fewest. */
+function fewestDiffering(kept: string, versions: readonly string[]): string[] {
+  const [fewest = []] = versions.map((fields) => differingFields(kept, fields)).toSorted((a, b) => a.length - b.length)
+  return fewest
 }
 
 /** `askAgainMs`: the upstream will be asked again, and not before that. */

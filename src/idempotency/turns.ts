@@ -44,7 +44,8 @@ export class Turns {
   #inTurn(onCompleted: OnCompleted): Promise<Turn> {
     const turn = this.#acquire(onCompleted)
     // Only where facts exclude each other does one wait.
-    if (this.#request.rule.exclusive === undefined) return turn as Promise<Turn>
+    const { rule, operation } = this.#request
+    if ((operation.keptFor ?? rule).exclusive === undefined) return turn as Promise<Turn>
     return turn.then((claim) => (claim.kind === 'pending' ? this.#waitInLine(claim, onCompleted) : claim))
   }
 
@@ -85,11 +86,13 @@ export class Turns {
 }
 
 function acquireRequest({ rule, operation }: GuardedRequest, executionId: string, onCompleted: OnCompleted): AcquireRequest {
+  const { name, exclusive } = operation.keptFor ?? rule
   return {
     fingerprint: operation.fingerprint,
     aliases: operation.aliases,
+    digests: operation.digests,
     executionId,
-    rule: rule.name,
+    rule: name,
     owner: operation.owner,
     digest: operation.digest,
     digestFields: operation.digestFields,
@@ -99,8 +102,8 @@ function acquireRequest({ rule, operation }: GuardedRequest, executionId: string
     onUnknown: rule.onUnknown === 'retry' ? 'retry' : 'refuse',
     onCompleted,
     unique: operation.alsoUnique && { names: operation.alsoUnique.names, keepMs: longestLife(rule) },
-    tombstone: rule.tombstone !== undefined,
-    exclusive: rule.exclusive && { whenBusy: rule.exclusive.whenBusy, placeMs: Math.min(rule.lease, PLACE_MS) },
+    tombstone: operation.keptFor?.tombstones ?? rule.tombstone !== undefined,
+    exclusive: exclusive && { whenBusy: exclusive.whenBusy, placeMs: Math.min(rule.lease, PLACE_MS) },
   }
 }
 

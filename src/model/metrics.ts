@@ -22,7 +22,14 @@ export type RequestOutcome =
 
 const PROBLEM_NAMES = Object.keys(PROBLEMS) as ProblemName[]
 /** Of the status pages, whose requests are counted as such, and of the admin port. */
-const OF_OTHER_PAGES: readonly ProblemName[] = ['unknown-fingerprint', 'not-found', 'method-not-allowed', 'not-unknown', 'still-running']
+const OF_OTHER_PAGES: readonly ProblemName[] = [
+  'unknown-fingerprint',
+  'not-found',
+  'method-not-allowed',
+  'not-unknown',
+  'still-running',
+  'config-invalid',
+]
 /** Told before a rule is looked for. */
 const BEFORE_RULES: readonly ProblemName[] = ['path-ambiguous', 'request-invalid', 'shutting-down']
 
@@ -56,6 +63,31 @@ export const OTHER_OUTCOMES: readonly RequestOutcome[] = [
   'internal-error',
 ]
 
+/** What a rule in shadow would have done with a request. */
+export const SHADOW_OUTCOMES = [
+  'executed',
+  'replayed',
+  'attached',
+  'waited',
+  'passed',
+  'unguarded',
+  'in-flight',
+  'key-reused',
+  'outcome-unknown',
+  'expired',
+  'store-unavailable',
+  'key-missing',
+  'key-invalid',
+  'field-missing',
+  'field-invalid',
+  'body-invalid',
+  'body-unsupported',
+  'body-too-large',
+  'token-invalid',
+  'keys-unavailable',
+] as const
+export type ShadowOutcome = (typeof SHADOW_OUTCOMES)[number] | ProblemName
+
 export const FINGERPRINT_RESULTS = ['guarded', 'refused', 'no-owner', 'part-missing'] as const
 export type FingerprintResult = (typeof FINGERPRINT_RESULTS)[number]
 
@@ -83,6 +115,8 @@ export type StoreVerb = (typeof STORE_VERBS)[number]
 /** Durations are milliseconds. */
 export interface RuleMetrics {
   fingerprint(result: FingerprintResult): void
+  /** What a rule in shadow would have done. */
+  shadow(outcome: ShadowOutcome): void
   /** Which source a part was read from, where it has several. */
   source(part: string, source: string): void
   /** An execution begins; `unknown`: the one before it may have acted. */

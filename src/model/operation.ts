@@ -5,6 +5,12 @@ export interface Operation {
   readonly fingerprint: string
   /** Further names that the same fact may be kept under; undefined where there is but one. */
   readonly aliases: readonly string[] | undefined
+  /** For each name, its own first, the digests that versions of the rules compute for it; undefined: `digest` under every name. */
+  readonly digests?: readonly (readonly string[])[] | undefined
+  /** By name, each version's `digestFields`. */
+  readonly fieldsUnder?: ReadonlyMap<string, readonly string[]> | undefined
+  /** How a new record is kept, where another version of the rules says it; undefined: as the request's rule says. */
+  readonly keptFor?: KeptFor | undefined
   /** Keyed hash over what must agree when the fingerprint comes again; empty when the rule compares nothing. */
   readonly digest: string
   /** Short keyed hashes per field of the digest, so that a mismatch can name fields without keeping values. */
@@ -26,4 +32,12 @@ export interface FurtherNames {
   readonly labels: readonly string[]
   /** Keyed hashes. */
   readonly names: readonly string[]
+}
+
+/** Of the rule under whose name the request is claimed. */
+export interface KeptFor {
+  readonly name: string
+  readonly exclusive?: { readonly whenBusy: 'refuse' | 'wait' } | undefined
+  /** Under one of the names there may be a tombstone. */
+  readonly tombstones: boolean
 }

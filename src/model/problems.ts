@@ -30,6 +30,7 @@ export const PROBLEMS = {
   'body-too-large': { status: 413, title: 'The body is too large', retry: 'never' },
   'body-unsupported': { status: 415, title: 'A body of this type has no fields', retry: 'never' },
   'key-reused': { status: 422, title: 'The key was used for something else', retry: 'new-key' },
+  'config-invalid': { status: 422, title: 'The configuration was not reloaded', retry: 'never' },
   'in-flight': { status: 425, title: 'The same request is still being executed', retry: 'same-key' },
   'too-many-in-flight': { status: 429, title: 'Too many executions of this owner are in flight', retry: 'same-key' },
   'internal-error': { status: 500, title: 'The gateway itself failed', retry: 'same-key' },

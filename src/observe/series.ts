@@ -28,16 +28,21 @@ export interface About {
   readonly help: string
 }
 
+/** Whether a series is written out; one that is not is counted all the same. */
+type IsShown = (labels: Labels) => boolean
+
 export class Family implements Written {
   readonly name: string
   readonly #help: string
   readonly #type: 'counter' | 'gauge'
+  readonly #isShown: IsShown
   readonly #series: { readonly labels: Labels; readonly cell: Reading }[] = []
 
-  constructor(type: 'counter' | 'gauge', { name, help }: About) {
+  constructor(type: 'counter' | 'gauge', { name, help }: About, isShown: IsShown = () => true) {
     this.name = name
     this.#help = help
     this.#type = type
+    this.#isShown = isShown
   }
 
   /** A further series; it stands at zero. */
@@ -60,7 +65,8 @@ export class Family implements Written {
   }
 
   get(): Promise<object> {
-    const values = this.#series.map(({ labels, cell }) => ({ labels, value: cell.value }))
+    const shown = this.#series.filter(({ labels }) => this.#isShown(labels))
+    const values = shown.map(({ labels, cell }) => ({ labels, value: cell.value }))
     return Promise.resolve({ name: this.name, help: this.#help, type: this.#type, aggregator: 'sum', values })
   }
 }
@@ -91,13 +97,15 @@ export class HistogramFamily implements Written {
   readonly name: string
   readonly #help: string
   readonly #bounds: readonly number[]
+  readonly #isShown: IsShown
   readonly #series: { readonly labels: Labels; readonly durations: Durations }[] = []
 
   /** `bounds` in milliseconds, ascending; written in seconds. */
-  constructor({ name, help }: About, bounds: readonly number[]) {
+  constructor({ name, help }: About, bounds: readonly number[], isShown: IsShown = () => true) {
     this.name = name
     this.#help = help
     this.#bounds = bounds
+    this.#isShown = isShown
   }
 
   add(labels: Labels): Durations {
@@ -107,7 +115,8 @@ export class HistogramFamily implements Written {
   }
 
   get(): Promise<object> {
-    const values = this.#series.flatMap(({ labels, durations }) => this.#values(labels, durations))
+    const shown = this.#series.filter(({ labels }) => this.#isShown(labels))
+    const values = shown.flatMap(({ labels, durations }) => this.#values(labels, durations))
     return Promise.resolve({ name: this.name, help: this.#help, type: 'histogram', aggregator: 'sum', values })
   }
 

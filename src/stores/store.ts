@@ -59,6 +59,11 @@ export interface AcquireRequest {
    * for by it in turn.
    */
   readonly aliases?: readonly string[] | undefined
+  /**
+   * For each name, its own first, the digests that a record may have (G5): those that other versions of the rules compute, besides. A new
+   * record keeps the first of them, which under its own name is `digest`. Undefined: `digest` under every name.
+   */
+  readonly digests?: readonly (readonly string[])[] | undefined
   /** A fresh UUIDv7: the right to execute, if granted, is bound to it. */
   readonly executionId: string
   readonly rule: string

@@ -96,9 +96,12 @@ export function decideAcquire<R extends KeptRecord>(
   request: AcquireRequest,
   now: number,
 ): Decided<R> {
-  const own = decideUnder(request.fingerprint, find, request, now)
+  const own = decideUnder(request.fingerprint, find, { ...request, agreeing: digestsUnder(request, 0) }, now)
   if (request.aliases === undefined) return own
-  const all = [own, ...request.aliases.map((alias) => decideUnder(alias, find, request, now))]
+  const all = [
+    own,
+    ...request.aliases.map((alias, n) => decideUnder(alias, find, { ...request, agreeing: digestsUnder(request, n + 1) }, now)),
+  ]
   const alive = all.filter(({ record }) => record !== undefined)
   return (
     // G2 comes first: what was granted under one name stays granted.
@@ -109,10 +112,17 @@ export function decideAcquire<R extends KeptRecord>(
   )
 }
 
+/** The digests that a record may have under the request's n-th name, its own being the first. */
+export function digestsUnder({ digest, digests }: AcquireRequest, n: number): readonly string[] {
+  return digests?.[n] ?? [digest]
+}
+
+type Compared = AcquireRequest & { readonly agreeing: readonly string[] }
+
 function decideUnder<R extends KeptRecord>(
   fingerprint: string,
   find: (fingerprint: string) => R | undefined,
-  request: AcquireRequest,
+  request: Compared,
   now: number,
 ): Decided<R> {
   const kept = find(fingerprint)
@@ -130,13 +140,13 @@ function isWaiting({ waiter }: KeptRecord, { executionId }: { executionId: strin
   return waiter?.executionId === executionId
 }
 
-function decideOn(record: KeptRecord | undefined, fingerprint: string, request: AcquireRequest, now: number): Granted | Refusal {
+function decideOn(record: KeptRecord | undefined, fingerprint: string, request: Compared, now: number): Granted | Refusal {
   const granted = (attempt: number, after: Granted['after']): Granted => ({ kind: 'acquired', fingerprint, attempt, after })
   if (record === undefined) return granted(1, 'none')
   if (isEcho(record, request)) return granted(record.attempt, record.after)
   const attempt = record.attempt + 1
   if (isWaiting(record, request)) return granted(attempt, followed(statusBeneath(record, now)))
-  if (record.digest !== request.digest) return 'key_reused'
+  if (!request.agreeing.includes(record.digest)) return 'key_reused'
   // A late copy, and nobody waits for what it would be granted. The result that its execution came to must not be lost to it.
   const status = statusAt(record, now)
   if (record.executionId === request.executionId && status !== 'expired') return record.status === 'completed' ? 'completed' : 'unknown'
@@ -186,7 +196,7 @@ export function withdraw<R extends KeptRecord>(record: R | undefined, request: S
 /** The record after a grant: a full lease from now, and no answer yet. */
 export function grant(record: KeptRecord | undefined, request: AcquireRequest, granted: Granted, now: number): KeptRecord {
   // G10: what was is over.
-  if (record?.status === 'completed') return { ...grant(undefined, request, granted, now) }
+  if (record?.status === 'completed') return { ...grant(undefined, request, granted, now), digest: record.digest }
   const repeated = record?.executionId === request.executionId
   const kept = {
     rule: record?.rule ?? request.rule,
@@ -318,27 +328,5 @@ export function viewOf(fingerprint: string, record: KeptRecord, now: number): Re
     readAt: now,
     leaseLeft: waiter !== undefined ? waiter.until - now : status === 'processing' ? record.leaseUntil - now : 0,
     response: waiter !== undefined ? undefined : over && record.head !== undefined ? { ...record.head, bodyStored: false } : record.head,
-  }
-}
-
-interface Refused {
-  readonly view: RecordView
-  readonly digestFields: string
-  readonly body: Buffer | undefined
-}
-
-/** The refusal in the words of the interface. */
-export function refusalClaim(refusal: Refusal, { view, digestFields, body }: Refused): Claim {
-  switch (refusal) {
-    case 'key_reused':
-      return { kind: 'key_reused', record: view, digestFields }
-    case 'completed':
-    case 'failed':
-      if (view.response === undefined) throw new TypeError('a record to replay has no answer')
-      return { kind: refusal, record: view, response: { head: view.response, body } }
-    case 'in_flight':
-    case 'unknown':
-    case 'expired':
-      return { kind: refusal, record: view }
   }
 }

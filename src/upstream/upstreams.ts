@@ -20,6 +20,10 @@ export interface Upstream {
 export class Upstreams {
   readonly #byOptions = new Map<UpstreamOptions, Upstream>()
   readonly #byContent = new Map<string, Upstream>()
+  /** What they are, by content; undefined until somebody has said. */
+  #wanted: ReadonlySet<string> | undefined
+  /** Those that end with their last request. */
+  readonly #ending = new Set<Upstream>()
 
   /** Equal settings share their connections, wherever in the configuration they stand. */
   get(options: UpstreamOptions): Upstream {
@@ -27,17 +31,48 @@ export class Upstreams {
   }
 
   #add(options: UpstreamOptions): Upstream {
-    const content = JSON.stringify([options.url, options.connectTimeout, options.connections, options.ca])
+    const content = contentOf(options)
+    if (this.#wanted?.has(content) === false) return this.#openForOne(options)
     const upstream = this.#byContent.get(content) ?? open(options)
     this.#byContent.set(content, upstream)
     this.#byOptions.set(options, upstream)
     return upstream
   }
 
+  /** From now on only these are kept; the connections of any other end with the last request on them. */
+  keepOnly(wanted: readonly UpstreamOptions[]): void {
+    this.#wanted = new Set(wanted.map(contentOf))
+    this.#byOptions.clear()
+    for (const [content, upstream] of this.#byContent) {
+      if (this.#wanted.has(content)) continue
+      this.#byContent.delete(content)
+      this.#end(upstream)
+    }
+  }
+
+  /** For a request that began when this was still wanted, and is only now to be sent. */
+  #openForOne(options: UpstreamOptions): Upstream {
+    const upstream = open(options)
+    // Whoever asks for an upstream sends at once.
+    setImmediate(() => this.#end(upstream))
+    return upstream
+  }
+
+  #end(upstream: Upstream): void {
+    this.#ending.add(upstream)
+    // Resolves when all that was sent has been answered to the end.
+    const ended = (): boolean => this.#ending.delete(upstream)
+    upstream.pool.close().then(ended, ended)
+  }
+
   /** Ends every connection at once. */
   async destroy(): Promise<void> {
-    await Promise.all([...this.#byContent.values()].map(({ pool }) => pool.destroy()))
+    await Promise.all([...this.#byContent.values(), ...this.#ending].map(({ pool }) => pool.destroy()))
   }
+}
+
+function contentOf({ url, connectTimeout, connections, ca }: UpstreamOptions): string {
+  return JSON.stringify([url, connectTimeout, connections, ca])
 }
 
 function open(options: UpstreamOptions): Upstream {

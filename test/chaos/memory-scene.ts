@@ -84,5 +84,5 @@ async function inProcess({ upstream }: Stage, gateway: number, store: Store): Pr
     env: {},
     overrides: { upstream: upstream.url(gateway), listen: address, admin: address, store: 'memory:' },
   })
-  return startGateway(config, pino({ level: 'silent' }), async () => store)
+  return startGateway(config, pino({ level: 'silent' }), { open: async () => store })
 }

@@ -28,6 +28,8 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
     trustProxy: undefined,
     tls: undefined,
     shutdownGrace: 30_000,
+    rollout: 300_000,
+    previous: [],
     rules: [
       {
         name: 'idempotency-key',
@@ -238,4 +240,34 @@ rules:
     endless.warnings.filter(({ path }) => path === 'rules[0].tombstone'),
     [{ message: /no effect/ }],
   )
+})
+
+t.test('files as it was before: their rules, the latest first, and every mistake in them', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'oncegate-previous-'))
+  const file = join(directory, 'oncegate.yaml')
+  const rules = (name: string) => `upstream: http://a\nrules: [{ name: ${name}, fingerprint: { a: body.a } }]\n`
+  writeFileSync(join(directory, 'one.yaml'), rules('one'))
+  writeFileSync(join(directory, 'two.yaml'), rules('two'))
+  writeFileSync(file, `previous: [two.yaml, one.yaml]\n${rules('three')}`)
+  const { config, files } = loadConfig({ file, env: {} })
+  t.same(
+    config.previous.map((each) => each.map(({ name }) => name)),
+    [['two'], ['one']],
+  )
+  t.same(files, [file, join(directory, 'two.yaml'), join(directory, 'one.yaml')])
+  writeFileSync(join(directory, 'one.yaml'), rules('one').replace('body.a', 'bodyy.a'))
+  writeFileSync(file, `previous: [gone.yaml, one.yaml]\n${rules('three')}`)
+  try {
+    loadConfig({ file, env: {} })
+    t.fail('it was taken')
+  } catch (error) {
+    t.match(error instanceof ConfigError && error.mistakes, [{ file: /gone.yaml$/ }, { file: /one.yaml$/, line: 2 }])
+  }
+})
+
+t.test('the version is the same for the same files, and another wherever one differs', async (t) => {
+  const version = (text: string) => loadConfig({ text: `upstream: http://a\n${text}`, env: {} }).version
+  t.match(version(''), /^[0-9a-f]{12}$/)
+  t.equal(version('rollout: 1m'), version('rollout: 1m'))
+  t.not(version('rollout: 1m'), version('rollout: 1m '))
 })

@@ -29,7 +29,10 @@ t.test('the reference loads without a warning', async (t) => {
 
 t.test('the reference names every key of the schema', async (t) => {
   // Settings that name files stand in comments, since the files are not there.
-  const text = readFileSync(reference, 'utf8').replaceAll(/^( *)# (?= *(?:include|tls|cert|key|ca|mine|publicKeyFile|secret):)/gm, '$1')
+  const text = readFileSync(reference, 'utf8').replaceAll(
+    /^( *)# (?= *(?:include|previous|tls|cert|key|ca|mine|publicKeyFile|secret):)/gm,
+    '$1',
+  )
   // `defaults` and a rule's upstream take what is shown elsewhere.
   const named = new Set(pathsOf(parse(text)))
   const wanted = keysOf(configJsonSchema())

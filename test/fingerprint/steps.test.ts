@@ -153,7 +153,7 @@ t.test('hostile texts cost time that grows with their length only', async (t) =>
 t.test('plugins: a value in, a value out, and no longer than the limit', async (t) => {
   const file = `${mkdtempSync(`${tmpdir()}/plugin-`)}/mine.mjs`
   writeFileSync(file, 'export default (value) => typeof value === "string" ? { room: value.length } : value > 5 ? undefined : value')
-  const run = plugin(await loadPlugin(file))
+  const run = plugin((await loadPlugin(file)).plugin)
   const of = (value: string | number) => run([value], { receivedAt: NOW })
   t.equal(encodeList(of('abc')), encodeList([parseJson('{"room":3}')]))
   t.same(of(5), [5])

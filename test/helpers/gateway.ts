@@ -9,6 +9,8 @@ export interface TestGateway extends Gateway {
   port: number
   /** Every log line so far, parsed. */
   log: Record<string, unknown>[]
+  /** The rules of the file, from the next reload on, and what stands above them. */
+  rewrite: (rules: string, top?: string) => void
 }
 
 /** `rules` is YAML; store, upstream and addresses are filled in. Memory store unless told otherwise. */
@@ -20,13 +22,16 @@ export async function testGateway(options: { upstream: string; rules?: string; t
       done()
     },
   })
-  const { top = '' } = options
-  const text = `${top}\n${spoolSetting(top)}\n${options.rules === undefined ? '' : `rules:\n${options.rules}`}\n`
-  const { config } = loadConfig({
-    text,
-    env: {},
-    overrides: { upstream: options.upstream, listen: '127.0.0.1:0', admin: '127.0.0.1:0', store: options.store ?? 'memory:' },
-  })
-  const gateway = await startGateway(config, pino({ level: 'info' }, sink))
-  return { ...gateway, port: Number(new URL(gateway.url).port), log }
+  const spool = spoolSetting(options.top ?? '')
+  const textOf = (rules: string | undefined, top = ''): string => `${top}\n${spool}\n${rules === undefined ? '' : `rules:\n${rules}`}\n`
+  let text = textOf(options.rules, options.top)
+  const load = () =>
+    loadConfig({
+      text,
+      env: {},
+      overrides: { upstream: options.upstream, listen: '127.0.0.1:0', admin: '127.0.0.1:0', store: options.store ?? 'memory:' },
+    })
+  const gateway = await startGateway(load(), pino({ level: 'info' }, sink), { load })
+  const rewrite = (rules: string, top = options.top): void => void (text = textOf(rules, top))
+  return { ...gateway, port: Number(new URL(gateway.url).port), log, rewrite }
 }

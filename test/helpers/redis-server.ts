@@ -25,9 +25,16 @@ export class RedisServer {
 
   /** A server that keeps its appends on disk, unless the settings (`['--appendonly', 'no']`) say otherwise. */
   static async start(settings: readonly string[] = []): Promise<RedisServer> {
-    const server = await RedisServer.prepare(settings)
-    await server.restart()
-    return server
+    for (let tries = 1; ; tries++) {
+      const server = await RedisServer.prepare(settings)
+      try {
+        await server.restart()
+        return server
+      } catch (error) {
+        // Another test may have taken the port that was free.
+        if (tries === 3) throw error
+      }
+    }
   }
 
   /** A free port with nothing on it yet; `restart` brings the server up. */

@@ -78,5 +78,5 @@ t.test('a rule file with a repeated key does not start', async (t) => {
     async (gateway) => gateway.close(),
     (thrown: unknown) => thrown,
   )
-  t.match(String(error), /:8:5: .*twice/, 'the message has the place')
+  t.match(String(error), /:9:5: .*twice/, 'the message has the place')
 })

@@ -4,6 +4,7 @@ import { GatewayMetrics } from '../../src/observe/metrics.ts'
 
 const RULES = Array.from({ length: 50 }, (_, n) => ({
   name: `rule-${n}`,
+  shadow: false,
   timeoutMs: 600_000,
   parts: [{ part: 'device', sources: ['header.x-device', 'cookie.device', 'default'] }],
 }))

@@ -1,5 +1,6 @@
 // G11: one fact that may be kept under several names. A part of the contract suite.
 import type { Test } from 'tap'
+import { newExecutionId } from '../../src/model/execution-id.ts'
 import type { Claim, Store } from '../../src/stores/store.ts'
 import { until, within } from '../helpers/until.ts'
 import { acquireOf, newFingerprint, renewOf, responseOf, settleOf } from './requests.ts'
@@ -68,6 +69,37 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
     t.equal(replayed.kind === 'completed' ? replayed.response.body?.toString() : replayed.kind, 'done')
     t.same(decided(await store.acquire(again({ onCompleted: 'execute' }))), { kind: 'acquired', on })
     t.equal(await store.read(own), undefined, 'nothing was kept under a name of its own')
+  })
+
+  t.test('G5, G11: under each name other digests may have to agree', async (t) => {
+    const first = acquireOf(newFingerprint(), { digest: 'as it was computed' })
+    const later = (more: Partial<ReturnType<typeof acquireOf>> = {}) =>
+      acquireOf(newFingerprint(), {
+        aliases: [newFingerprint(), first.fingerprint],
+        digest: 'as it is computed',
+        digests: [['as it is computed'], [''], ['another', first.digest]],
+        ...more,
+      })
+    const on = first.fingerprint
+    await store.acquire(first)
+    t.same(decided(await peer.acquire(later())), { kind: 'in_flight', on })
+    t.same(decided(await peer.acquire(later({ digests: [['as it is computed', first.digest], [''], ['another wish']] }))), {
+      kind: 'key_reused',
+      on,
+    })
+    t.same(decided(await peer.acquire(later({ digests: undefined }))), { kind: 'key_reused', on })
+    await store.settle(settleOf(first, 'completed', { response: responseOf('done') }))
+    const again = later({ onCompleted: 'execute' })
+    t.same(decided(await peer.acquire(again)), { kind: 'acquired', on })
+    t.same(decided(await store.acquire({ ...first, executionId: newExecutionId() })), { kind: 'in_flight', on }, 'its digest stays its own')
+    const own = acquireOf(on, { digest: 'as it is computed', digests: [['as it is computed', first.digest]] })
+    t.same(decided(await peer.acquire(own)), { kind: 'in_flight', on }, 'under its own name, too')
+    const fresh = later({ aliases: [newFingerprint(), newFingerprint()], digests: [['as it is computed', first.digest], [''], ['']] })
+    t.same(decided(await store.acquire(fresh)), { kind: 'acquired', on: fresh.fingerprint })
+    t.same(decided(await peer.acquire(acquireOf(fresh.fingerprint, { digest: fresh.digest }))), {
+      kind: 'in_flight',
+      on: fresh.fingerprint,
+    })
   })
 
   t.test('G11: a lapsed lease under an alias is an unknown outcome', async (t) => {

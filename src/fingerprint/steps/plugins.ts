@@ -1,4 +1,6 @@
 // The step `plugin`: a module of the operator's own, called with one value and under a time limit.
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import vm from 'node:vm'
 import { constant, isList, type CanonicalValue } from '../canonical.ts'
@@ -12,11 +14,14 @@ export type Plugin = (value: unknown) => unknown
 /** A step should take microseconds. */
 export const PLUGIN_MS = 50
 
-/** Loads the module; throws where it has no function to call. */
-export async function loadPlugin(file: string): Promise<Plugin> {
-  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+/** Loads the module, anew where the file has changed; throws where it has no function to call. What the module imports itself is kept. */
+export async function loadPlugin(file: string): Promise<{ readonly plugin: Plugin; readonly version: string }> {
+  const version = createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex')
+  const module = (await import(`${pathToFileURL(file).href}?version=${version}`)) as { readonly default?: unknown }
   if (typeof module.default !== 'function') throw new TypeError(`the plugin ${file} has no function as its default export`)
-  return module.default as Plugin
+  return { plugin: module.default as Plugin, version }
 }
 
 /**

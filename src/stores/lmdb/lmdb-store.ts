@@ -21,6 +21,7 @@ import type {
 import { StoreFull, StoreUnavailable } from '../store.ts'
 import { namesOfOthers, withNames } from '../further-names.ts'
 import type { Decided, Refusal } from '../transitions.ts'
+import { refusalClaim } from '../refusal-claim.ts'
 import {
   append,
   cancel,
@@ -31,7 +32,6 @@ import {
   isRemovable,
   living,
   readLog,
-  refusalClaim,
   remembered,
   renew,
   settle,
@@ -47,6 +47,7 @@ import { dropNames, index, removeRecord, sweep } from './expiry.ts'
 import { firstInGroup, freeGroup, keepGroup, leaveGroup, look, writeGroup } from './group-table.ts'
 import { dropPieces, writePieces } from './pieces.ts'
 import { Space } from './space.ts'
+import { watchedState } from './watched-state.ts'
 
 const SWEEP_EVERY_MS = 2000
 const NOTHING = Buffer.alloc(0)
@@ -72,7 +73,7 @@ export class LmdbStore implements Store {
     this.#timeoutMs = timeoutMs
     this.#warn = warn
     this.#duplicates = new DuplicateCounts(this.#environment)
-    this.#changes = new ChangeFeed(this.#environment.dataFile, (fingerprint) => this.#stateOf(fingerprint))
+    this.#changes = new ChangeFeed(this.#environment.dataFile, (fingerprint) => watchedState(this.#environment, fingerprint))
     this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_EVERY_MS).unref()
   }
 
@@ -317,16 +318,6 @@ export class LmdbStore implements Store {
   #view(fingerprint: string, record: LmdbRecord, now: number): RecordView {
     const duplicates = record.duplicates + this.#duplicates.pending(fingerprint, record.createdAt)
     return viewOf(fingerprint, { ...record, duplicates }, now)
-  }
-
-  /** What every settling, every piece and a turn in the group changes, and a renewal does not. */
-  #stateOf(fingerprint: string): string {
-    this.#environment.refresh()
-    const record = this.#environment.records.get(fingerprint)
-    if (record === undefined) return ''
-    const { attempt, status, createdAt, log, waiter } = record
-    const turn = waiter && firstInGroup(this.#environment, fingerprint, Date.now()) === fingerprint
-    return `${attempt} ${status} ${createdAt} ${log?.bytes} ${log?.overflow} ${waiter?.executionId} ${turn}`
   }
 
   #reading<T>(verb: string, action: () => T): T {

@@ -20,6 +20,7 @@ import { StoreUnavailable } from '../store.ts'
 import { namesOfOthers, withNames } from '../further-names.ts'
 import { enter, type Group, isEmpty, isOver, left, nextOf, NO_GROUP, renewed, settled } from '../groups.ts'
 import type { KeptRecord } from '../transitions.ts'
+import { refusalClaim } from '../refusal-claim.ts'
 import {
   append,
   cancel,
@@ -30,7 +31,6 @@ import {
   isRemovable,
   living,
   readLog,
-  refusalClaim,
   remembered,
   renew,
   settle,

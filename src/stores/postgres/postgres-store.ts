@@ -20,7 +20,7 @@ import type {
   TtlMs,
 } from '../store.ts'
 import { INLINE_BYTES, MOST_NAMES, StoreUnavailable } from '../store.ts'
-import { checkSettle, living, readLog, remembered, viewOf } from '../transitions.ts'
+import { checkSettle, digestsUnder, living, readLog, remembered, viewOf } from '../transitions.ts'
 import type { PostgresAddress } from './address.ts'
 import { readAddress } from './address.ts'
 import { ChangeChannel } from './change-channel.ts'
@@ -74,8 +74,10 @@ export class PostgresStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, aliases = [], executionId, digest, rule, owner, digestFields, leaseMs, ttlMs, exclusive, unique } = request
-    const about = [[fingerprint, ...aliases], executionId, digest, rule, owner, digestFields, wholeMs(leaseMs), ttl(ttlMs)]
+    const { fingerprint, aliases = [], executionId, rule, owner, digestFields, leaseMs, ttlMs, exclusive, unique } = request
+    const names = [fingerprint, ...aliases]
+    const digests = names.map((_, n) => digestsUnder(request, n).join('|'))
+    const about = [names, executionId, digests, rule, owner, digestFields, wholeMs(leaseMs), ttl(ttlMs)]
     const [row] = await this.#run<ClaimRow>('acquire', STATEMENTS.acquire, [
       ...about,
       request.onFailed,

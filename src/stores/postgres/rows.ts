@@ -2,7 +2,8 @@
 import type { AnswerHead, KeptResponse, ResponseHead } from '../../model/stored-response.ts'
 import type { Claim } from '../store.ts'
 import type { Granted, KeptRecord, Refusal } from '../transitions.ts'
-import { refusalClaim, viewOf } from '../transitions.ts'
+import { refusalClaim } from '../refusal-claim.ts'
+import { viewOf } from '../transitions.ts'
 
 /** A record's columns but its body, as every statement that answers with a record names them. */
 export const COLUMNS = [

@@ -71,10 +71,19 @@ export class RedisStore implements Store {
   }
 
   async acquire(request: AcquireRequest): Promise<Claim> {
-    const { fingerprint, aliases, executionId, digest, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
+    const { fingerprint, aliases, executionId, leaseMs, ttlMs, onFailed, onUnknown, onCompleted } = request
     const own = recordKeys(fingerprint)
     const names = aliases === undefined ? own : [...own, ...aliases.flatMap(recordKeys)]
-    const common = [executionId, digest, writeAbout(request), wholeMs(leaseMs), ttlText(ttlMs), onFailed, onUnknown, onCompleted]
+    const common = [
+      executionId,
+      digestsOf(request),
+      writeAbout(request),
+      wholeMs(leaseMs),
+      ttlText(ttlMs),
+      onFailed,
+      onUnknown,
+      onCompleted,
+    ]
     const { exclusive, tombstone = false, unique } = request
     const grouped = exclusive === undefined ? names : [...names, ...groupKeys(fingerprint)]
     const buried = tombstone ? [...grouped, ...[fingerprint, ...(aliases ?? [])].map(tombstoneKey)] : grouped
@@ -197,6 +206,11 @@ function isGrant(reply: Reply): boolean {
 
 function isOk(reply: Reply): boolean {
   return text(reply) === 'ok'
+}
+
+/** One for all names, or some for each in the order of the script's KEYS. */
+function digestsOf({ digest, digests }: AcquireRequest): string {
+  return digests === undefined ? digest : digests.map((some) => some.join('|')).join(',')
 }
 
 /** The last of settle.lua's arguments. */

@@ -3,7 +3,7 @@ import { isInFlight, type RecordStatus, type RecordView } from '../../model/reco
 import type { AnswerHead, KeptResponse, ResponseHead } from '../../model/stored-response.ts'
 import type { AcquireRequest, Claim, LogReading } from '../store.ts'
 import type { Granted } from '../transitions.ts'
-import { refusalClaim } from '../transitions.ts'
+import { refusalClaim } from '../refusal-claim.ts'
 import type { Reply } from './connect.ts'
 
 const NO_BODY = Buffer.alloc(0)

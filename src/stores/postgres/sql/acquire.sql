@@ -1,6 +1,8 @@
 -- acquire: takes the right to execute, or says who has it and what came of it.
 --
--- Parameters  _names: the fingerprint, then further names that the fact may be kept under   _ttl_ms: null keeps for ever
+-- Parameters  _names: the fingerprint, then further names that the fact may be kept under   _digests: for each of them,
+--             with | between, those that a record may have, the first being what a new one keeps
+--             _ttl_ms: null keeps for ever
 --             _group, _when_busy: 'refuse' | 'wait', _place_ms: of a fact that excludes others, else null
 --             _unique: further names that belong to one fact alone, or null; kept for _keep_ms, _most of each record
 --             _on_failed: 'retry' | 'replay'   _on_unknown: 'refuse' | 'retry'   _on_completed: 'replay' | 'execute'
@@ -13,12 +15,12 @@
 -- holds its row until the end. A function, since a single statement sees what was there when it began: one that has waited
 -- for another's row or lock would decide on the past. Of a group one verb at a time is at work. The clock is read after each wait, for the same reason.
 CREATE FUNCTION oncegate_acquire(
-  _names text[], _execution text, _digest text, _rule text, _owner text, _digest_fields text, _lease_ms bigint, _ttl_ms bigint,
+  _names text[], _execution text, _digests text[], _rule text, _owner text, _digest_fields text, _lease_ms bigint, _ttl_ms bigint,
   _on_failed text, _on_unknown text, _on_completed text, _group text, _when_busy text, _place_ms bigint,
   _unique text[], _keep_ms bigint, _most integer, OUT kind text, OUT read_at bigint, OUT held bigint, OUT places integer[], OUT record oncegate_record
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  _name text;
+  _n int;
   _one oncegate_record;
   _state text;     -- status of one by the clock
   _word text;      -- why one refuses, or null
@@ -69,7 +71,7 @@ BEGIN
       _expires := read_at + _lease_ms + _ttl_ms;
       INSERT INTO oncegate_record AS r (fingerprint, execution, status, rule, owner, digest, digest_fields, created_at,
         started_at, updated_at, lease_until, expires_at, sweep_at)
-      VALUES (_names[1], _execution, 'processing', _rule, _owner, _digest, _digest_fields, read_at,
+      VALUES (_names[1], _execution, 'processing', _rule, _owner, split_part(_digests[1], '|', 1), _digest_fields, read_at,
         read_at, read_at, read_at + _lease_ms, _expires, _expires)
       ON CONFLICT (fingerprint) DO NOTHING
       RETURNING r.* INTO record;
@@ -87,8 +89,8 @@ BEGIN
     -- Its own claim before all, then whatever refuses, then what lives.
     kind := NULL;
     _follows := NULL;
-    FOREACH _name IN ARRAY _names LOOP
-      SELECT * INTO _one FROM oncegate_record AS r WHERE r.fingerprint = _name FOR UPDATE;
+    FOR _n IN 1 .. cardinality(_names) LOOP
+      SELECT * INTO _one FROM oncegate_record AS r WHERE r.fingerprint = _names[_n] FOR UPDATE;
       read_at := oncegate_now();
       CONTINUE WHEN _one.fingerprint IS NULL
         OR (_one.expires_at <= read_at AND _one.tombstone_until <= read_at AND (_one.waiter IS NULL OR _one.wait_until <= read_at));
@@ -106,7 +108,7 @@ BEGIN
         EXIT;
       END IF;
       _word := CASE
-        WHEN _one.digest <> _digest THEN 'key_reused'
+        WHEN position('|' || _one.digest || '|' IN '|' || _digests[_n] || '|') = 0 THEN 'key_reused'
         WHEN _one.execution = _execution AND _state = 'expired' THEN 'expired'
         -- A late copy: its execution has ended, and nobody waits for another claim.
         WHEN _one.execution = _execution THEN CASE WHEN _one.status = 'completed' THEN 'completed' ELSE 'unknown' END
@@ -173,7 +175,7 @@ BEGIN
       INSERT INTO oncegate_dropped_log SELECT gone.log FROM gone WHERE gone.log IS NOT NULL;
       INSERT INTO oncegate_record AS r (fingerprint, execution, status, attempt, rule, owner, digest, digest_fields, created_at,
         started_at, updated_at, lease_until, expires_at, sweep_at, waiter, wait_until)
-      VALUES (_names[1], _execution, 'pending', 0, _rule, _owner, _digest, _digest_fields, read_at,
+      VALUES (_names[1], _execution, 'pending', 0, _rule, _owner, split_part(_digests[1], '|', 1), _digest_fields, read_at,
         read_at, read_at, 0, _expires, _expires, _execution, _expires)
       RETURNING r.* INTO record;
       EXIT decide;

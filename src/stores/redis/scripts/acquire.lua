@@ -1,13 +1,15 @@
 -- acquire: takes the right to execute, or says who has it and what came of it.
 --
 -- KEYS  1 the record (hash)   2 its lease (string: the execution that holds it)   3 its log (string: a large body)
---       4, 5, 6 … the same of each further name that the fact may be kept under, in the same hash tag
+--       4, 5, 6 … the same of each further name that the fact may be kept under, in the same hash tag but for names of other
+--       versions of the rules, which need one server
 --       last, where facts exclude each other: who holds their group (string)   the line before it (zset: by arrival)
 --       its places (zset: until when each is kept)
 --       then, where there may be such: the tombstone of each name (string)
 --       behind all, the further names that belong to one fact alone (string: the record that it may belong to). Whether it does, that
 --       record says: the one key that is not named here, in the same hash tag
--- ARGV  1 execution  2 digest  3 about: what the record keeps of its first request and no script reads
+-- ARGV  1 execution  2 digest, or for each name, with a comma between, those that may be there, with | between
+--       3 about: what the record keeps of its first request and no script reads
 --       4 lease in ms  5 ttl in ms, or 'forever'  6 onFailed: 'retry' | 'replay'  7 onUnknown: 'refuse' | 'retry'
 --       8 onCompleted: 'replay' | 'execute'   and of such facts: 9 whenBusy: 'refuse' | 'wait', or ''  10 how long a place is
 --       kept, in ms  11 'tombstone' where there may be one, or ''  12 how many further names  13 how long these are kept, in ms
@@ -20,7 +22,7 @@
 --
 -- Closes the race between looking and taking: SET NX with its expiry is the claim, and the look, the claim and the
 -- answer to replay are one step, over all names; so are the look at the group, and taking it or a place in its line. A claim whose record was evicted still refuses everybody else.
-local execution, digest, lease_ms, ttl = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
+local execution, lease_ms, ttl = ARGV[1], ARGV[4], ARGV[5]
 local when_busy, place_ms, tombstones = ARGV[9] ~= '' and ARGV[9], ARGV[10], ARGV[11] == 'tombstone'
 local further = tonumber(ARGV[12] or 0)
 local names = (#KEYS - further - (when_busy and 3 or 0)) / (tombstones and 4 or 3)
@@ -67,6 +69,22 @@ end
 local function digits(number) return string.format('%.0f', number) end
 
 local function keys(name) return KEYS[3 * name - 2], KEYS[3 * name - 1], KEYS[3 * name] end
+
+-- What a record of each name may be compared with: one digest for all, or some for each.
+local digest, several = ARGV[2], nil
+if digest:find('[,|]') then
+  several = {}
+  for each in (digest .. ','):gmatch('([^,]*),') do several[#several + 1] = '|' .. each .. '|' end
+  digest = digest:match('^[^,|]*')
+end
+
+local function agrees(name, kept)
+  if not several then return kept == digest end
+  return several[name]:find('|' .. (kept or '') .. '|', 1, true)
+end
+
+-- What a new record of that name keeps.
+local function first_digest(name) return several and several[name]:match('^|([^|]*)') or digest end
 
 local function claim(lease)
   if redis.call('SET', lease, execution, 'NX', 'PX', lease_ms) then return true end
@@ -141,7 +159,7 @@ local function wait(name, fields, ms, attempt)
   if not fields then
     local earlier = digits((attempt or 1) - 1)
     fields = { 'pending', execution, digits(now), place, nil, nil, earlier, nil, ARGV[3] }
-    redis.call('HSET', record, 'status', 'pending', 'execution', execution, 'digest', digest, 'about', ARGV[3],
+    redis.call('HSET', record, 'status', 'pending', 'execution', execution, 'digest', first_digest(name), 'about', ARGV[3],
       'createdAt', digits(now), 'attempt', earlier)
   end
   if fields[4] ~= 'forever' and (fields[1] == 'pending' or tonumber(fields[4]) < tonumber(place)) then
@@ -174,7 +192,7 @@ local function begin(name, attempt)
   if not claim(lease) then return refusal('in_flight', name, { false, redis.call('GET', lease) }) end
   if when_busy then take(name) end
   local at = expires()
-  redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'digest', digest, 'about', ARGV[3],
+  redis.call('HSET', record, 'status', 'processing', 'execution', execution, 'digest', first_digest(name), 'about', ARGV[3],
     'createdAt', digits(now), 'expiresAt', at)
   if ttl ~= 'forever' then redis.call('PEXPIREAT', record, at) end
   own(record)
@@ -228,9 +246,9 @@ local function grant(name, attempt, after, fields)
 end
 
 -- What a record says to this request, changing nothing: a word that refuses, or nil and what a grant would follow.
-local function decide(fields, lease)
+local function decide(fields, lease, name)
   local status, head = fields[1], fields[10]
-  if fields[11] ~= digest then return 'key_reused' end
+  if not agrees(name, fields[11]) then return 'key_reused' end
   if status == 'completed' and ARGV[8] == 'replay' then return 'completed' end
   if status == 'processing' then
     if redis.call('EXISTS', lease) == 1 then return 'in_flight' end
@@ -253,7 +271,7 @@ end
 local function buried(name)
   local words, kept_digest, about, head = (redis.call('GET', tombstone(name)) or ''):match('^(.-)\n(.-)\n(.-)\n(.*)$')
   if not words then return nil end
-  local word = kept_digest ~= digest and 'key_reused' or 'expired'
+  local word = agrees(name, kept_digest) and 'expired' or 'key_reused'
   if word == 'expired' and ARGV[8] == 'execute' then
     local attempt = words:match('^%S+ %S+ %S+ %S+ %S+ %S+ (%S+)')
     return { act = function() return begin(name, digits((tonumber(attempt) or 1) + 1)) end }
@@ -294,10 +312,10 @@ local function look(name)
   if fields[2] == execution then
     return { refuses = true, act = function() return refuse(name, fields[1] == 'completed' and 'completed' or 'unknown', fields) end }
   end
-  if waiter and place > now and fields[11] == digest then
+  if waiter and place > now and agrees(name, fields[11]) then
     return { refuses = true, act = function() return in_line(name, fields, waiter, place) end }
   end
-  local word, after = decide(fields, lease)
+  local word, after = decide(fields, lease, name)
   if word then return { refuses = true, act = function() return refuse(name, word, fields) end } end
   return { act = function() return grant(name, digits(attempt + 1), after, fields) end }
 end
