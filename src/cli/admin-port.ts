@@ -29,12 +29,12 @@ export async function askAdmin(
   env: Environment,
   { method, path, body }: { method: string; path: string; body?: object | undefined },
 ): Promise<AdminAnswer> {
-  if (!/^https?:\/\//.test(admin) || !URL.canParse(admin)) throw new UsageError('--admin takes a URL like http://127.0.0.1:9080')
+  const base = adminUrl(admin)
   const credential = token ?? env['ONCEGATE_ADMIN_TOKEN'] ?? ''
   let text: string
   let ok: boolean
   try {
-    const answer = await fetch(`${admin.replace(/\/+$/, '')}${path}`, {
+    const answer = await fetch(`${base}${path}`, {
       method,
       headers: {
         ...(credential !== '' && { authorization: `Bearer ${credential}` }),
@@ -51,6 +51,13 @@ export async function askAdmin(
     throw new Error(`${admin} did not answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause: error })
   }
   return { ok, document: documentOf(text) }
+}
+
+/** A URL, or the address as the configuration writes it. */
+function adminUrl(admin: string): string {
+  const url = /^[^/]+:\d+$/.test(admin) ? `http://${admin}` : admin
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError('--admin takes an address like 127.0.0.1:9080, or its URL')
+  return url.replace(/\/+$/, '')
 }
 
 function documentOf(text: string): Readonly<Record<string, unknown>> {

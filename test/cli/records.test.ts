@@ -83,7 +83,7 @@ t.test('what is refused or out of reach: exit 1, and why', async (t) => {
   const again = await run('release', fingerprint, { admin, token: TOKEN, json: true })
   t.equal(again.code, 1)
   t.match(JSON.parse(again.err), { type: 'urn:oncegate:not-unknown', record_status: 'failed' })
-  t.match(await run('show', fingerprint, { admin: `http://127.0.0.1:${await freePort()}` }), {
+  t.match(await run('show', fingerprint, { admin: `127.0.0.1:${await freePort()}` }), {
     code: 1,
     err: /did not answer: .*ECONNREFUSED/,
   })
@@ -171,7 +171,8 @@ t.test('bad usage: exit 2, and nothing is sent', async (t) => {
     ['find', undefined, {}],
     ['find', 'fp', { key: 'k' }],
     ['show', '../x', {}],
-    ['show', 'fp', { admin: '127.0.0.1:9080' }],
+    ['show', 'fp', { admin: 'localhost' }],
+    ['show', 'fp', { admin: 'ftp://127.0.0.1:9080' }],
     ['complete', 'fp', {}],
     ['complete', 'fp', { status: '99' }],
     ['complete', 'fp', { status: '200', header: ['nothing'] }],
