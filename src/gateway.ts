@@ -22,12 +22,14 @@ import { createTokenVerifier } from './http/verify-token.ts'
 import type { ProxyRoutes } from './http/proxy-routes.ts'
 import { createServer } from './http/server.ts'
 import { Answers } from './idempotency/answers.ts'
+import { Census } from './idempotency/census.ts'
 import { Durations } from './idempotency/durations.ts'
 import { History } from './idempotency/history.ts'
 import { Inquiries } from './idempotency/inquiries.ts'
 import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
 import { SpooledResults } from './idempotency/spooled-results.ts'
+import { RetryStorms } from './idempotency/retry-storms.ts'
 import { TakeBacks } from './idempotency/take-backs.ts'
 import { faultLog } from './stores/fault-log.ts'
 import { MeasuredStore } from './stores/measured-store.ts'
@@ -69,10 +71,21 @@ export async function startGateway(started: StartedWith, log: Log, { open = open
   const metrics = new GatewayMetrics(measured(first.set.rules))
   const tellFault = faultLog((message) => log.warn(message))
   const history = new History()
+  const census = new Census(opened, (count) => metrics.unknown(count))
   const store = new MeasuredStore(opened, {
     tell: (verb, ms, failed) => metrics.store(verb, ms, failed),
     onFault: tellFault,
-    witness: history,
+    witness: {
+      acquired: (request, claim) => {
+        history.acquired(request, claim)
+        census.acquired(request, claim)
+      },
+      settled: (request) => {
+        history.settled(request)
+        census.settled(request)
+      },
+      removed: ({ fingerprint }) => census.forget(fingerprint),
+    },
   })
   let draining = false
   const secret = new SecretKeys(store, config.secret)
@@ -91,6 +104,10 @@ export async function startGateway(started: StartedWith, log: Log, { open = open
     inquiries: new Inquiries(),
     takeBacks: new TakeBacks(store),
     spooled,
+    storms: new RetryStorms(config.retryStorm, ({ rule, fingerprint }) => {
+      metrics.rule(rule).storm()
+      log.warn({ rule, fingerprint, ...config.retryStorm }, 'a retry storm: one fingerprint is asked for again and again')
+    }),
     storeTimeout: config.storeTimeout,
   }
   const versions = new RuleHistory(first.set, { overlapMs: overlapOf(config), earlier: first.earlier })
@@ -132,6 +149,7 @@ export async function startGateway(started: StartedWith, log: Log, { open = open
   })
   try {
     await secret.tryOnce()
+    census.start()
     await warnings.refuse(store)
     const adminUrl = await listen('admin', admin, config.admin)
     const url = await listen('listen', traffic, config.listen)
@@ -187,6 +205,7 @@ export async function startGateway(started: StartedWith, log: Log, { open = open
 
   async function close(): Promise<void> {
     draining = true
+    census.stop()
     const stopped = traffic.close()
     await live.drain(config.shutdownGrace, { also: stopped, lastMs: config.storeTimeout + 500 })
     // The answers to whatever was given up get out.

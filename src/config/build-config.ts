@@ -37,6 +37,7 @@ export function buildConfig(
     trustProxy: checked.trustProxy,
     ...(checked.jwt && { jwt: withKeyFile(checked.jwt, configFile) }),
     tls: checked.tls && { cert: resolveFrom(configFile, checked.tls.cert), key: resolveFrom(configFile, checked.tls.key) },
+    retryStorm: checked.retryStorm,
     shutdownGrace: checked.shutdownGrace,
     rollout: checked.rollout,
     rules: viewRules(root).map((view) => buildRule(view, { upstream, finish, configFile })),

@@ -105,6 +105,7 @@ export interface GatewayConfig {
   readonly trustProxy: readonly string[] | undefined
   readonly jwt?: JwtConfig
   readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly retryStorm: { readonly uses: number; readonly within: number }
   readonly shutdownGrace: number
   /** Milliseconds within which all gateways on the store take up a changed configuration. */
   readonly rollout: number

@@ -294,6 +294,13 @@ export const configSchema = z.strictObject({
     })
     .optional()
     .describe('Certificate and key files (PEM) of the traffic port'),
+  retryStorm: z
+    .strictObject({
+      uses: z.int().min(1).max(100).default(3).describe('More uses of one fingerprint than these. Default: 3'),
+      within: value.duration('In so long a time').prefault('5m'),
+    })
+    .prefault({})
+    .describe('When a fingerprint that is asked for again and again is counted and logged as a retry storm'),
   shutdownGrace: value.duration('How long running executions may take to finish after SIGTERM', { least: '0ms' }).prefault('30s'),
   rollout: value
     .duration('Within how long of each other the gateways on one store take up a changed file. Default: 5m', { least: '0ms' })

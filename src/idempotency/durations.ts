@@ -20,12 +20,13 @@ export class Durations {
    * time is expected to take half as long again, so that its duplicates ask less and less often.
    */
   left(rule: string, elapsed: number): number {
-    const usual = this.#usual(rule)
+    const usual = this.usual(rule)
     const left = usual === undefined ? Math.max(UNKNOWN_MS, elapsed / 2) : elapsed < usual ? usual - elapsed : Math.max(elapsed / 2, 1)
     return Math.min(left, LONGEST_MS)
   }
 
-  #usual(rule: string): number | undefined {
+  /** Milliseconds that an execution of the rule takes in the middle of cases; undefined while none has ended. */
+  usual(rule: string): number | undefined {
     const recent = this.#byRule.get(rule)
     return recent === undefined ? undefined : recent.toSorted((a, b) => a - b)[recent.length >> 1]
   }

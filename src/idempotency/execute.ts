@@ -34,7 +34,9 @@ type Settling = SettleResult | 'unsettled'
 export function execute(gate: Gate, request: GuardedRequest, grant: Grant, outcome: OutcomeTable, client: ClientStream): Promise<Answer> {
   const execution = new Execution(gate, request, grant, outcome, client)
   const answer = execution.run()
-  gate.live.add({ executionId: grant.executionId, giveUp: () => execution.cancel(), settled: answer.then(nothing, nothing) })
+  const { fingerprint, executionId, attempt } = grant
+  const running = { fingerprint, executionId, attempt, rule: request.rule.name, since: performance.now() }
+  gate.live.add({ executionId, running, giveUp: () => execution.cancel(), settled: answer.then(nothing, nothing) })
   return answer
 }
 

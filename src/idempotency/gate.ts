@@ -17,6 +17,7 @@ import type { Limits } from './limits.ts'
 import type { LiveExecutions } from './live-executions.ts'
 import type { Log } from './log.ts'
 import type { SpooledResults } from './spooled-results.ts'
+import type { RetryStorms } from './retry-storms.ts'
 import type { TakeBacks } from './take-backs.ts'
 
 export interface Gate {
@@ -29,6 +30,7 @@ export interface Gate {
   readonly inquiries: Inquiries
   readonly takeBacks: TakeBacks
   readonly spooled: SpooledResults
+  readonly storms: RetryStorms
   readonly log: Log
   readonly metrics: Metrics
   /** Milliseconds that one store call may take. */

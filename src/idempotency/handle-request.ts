@@ -20,6 +20,7 @@ import {
   storeUnavailable,
 } from './refuse.ts'
 import { followed, joinedHeaders, replay } from './replay.ts'
+import type { Use } from './retry-storms.ts'
 import type { Acquired, InFlight, Turn } from './turn.ts'
 import { Turns } from './turns.ts'
 import { waitForTurn } from './wait.ts'
@@ -39,6 +40,7 @@ export async function handleRequest(gate: Gate, request: GuardedRequest, outcome
     const taken = await takeTurn(turns, request)
     if (typeof taken === 'string') return inBackground(gate, request, { executionId, outcome, client }, { fingerprint: taken, turns })
     let claim: Joined = taken
+    gate.storms.used(useOf(request, claim))
     met = claim
     const held = claim.kind === 'in_flight' && holdMs > 0 && !request.respondAsync
     if (claim.kind === 'in_flight' && held) {
@@ -175,6 +177,17 @@ async function executeWith(pass: Pass, run: () => Promise<Answer>): Promise<Answ
     return await run()
   } finally {
     pass.leave('cancelled')
+  }
+}
+
+function useOf({ rule, operation, since }: GuardedRequest, claim: Joined): Use {
+  const record = 'record' in claim ? claim.record : undefined
+  return {
+    rule: rule.name,
+    since,
+    fingerprint: nameOf(claim) ?? operation.fingerprint,
+    first: claim.kind === 'acquired' && claim.after === 'none',
+    age: record && record.readAt - record.createdAt,
   }
 }
 

@@ -1,9 +1,20 @@
 // The executions, held requests and store duties under way in this process, so that a shutdown can wait for them, then
 // end them.
 
+export interface Running {
+  readonly fingerprint: string
+  readonly executionId: string
+  readonly rule: string
+  readonly attempt: number
+  /** `performance.now()`. */
+  readonly since: number
+}
+
 export interface LiveExecution {
-  /** Of an execution; other work has none. */
+  /** Of what somebody may cancel by its name; other work has none. */
   readonly executionId?: string
+  /** Of an execution that has begun. */
+  readonly running?: Running
   /** Gives the execution up; its outcome is settled as far as it is known. */
   giveUp(): void
   /** Resolves when its outcome is settled. Never rejects. */
@@ -29,6 +40,12 @@ export class LiveExecutions {
     this.#live.push(entry)
     void execution.settled.then(() => this.#remove(entry))
     if (this.#over) execution.giveUp()
+  }
+
+  /** The executions among them, the oldest first; at most so many. */
+  running(most: number): Running[] {
+    const all = this.#live.flatMap(({ execution }) => execution.running ?? [])
+    return all.sort((a, b) => a.since - b.since).slice(0, most)
   }
 
   /** Gives that execution up, where it runs here. */

@@ -123,6 +123,8 @@ export interface RuleMetrics {
   granted(after: StateBefore, executionId: string): void
   /** It has ended, and this is what its record should say. */
   ended(result: SettledStatus, executionId: string): void
+  /** One fingerprint is asked for again and again. */
+  storm(): void
   /** What a guarded request took besides the upstream, its client and other executions. */
   overhead(ms: number): void
   /** From the sending of a request to the end of its answer. */
@@ -141,5 +143,7 @@ export interface Metrics {
   leaseLost(): void
   /** So many results wait in the spool for the store. */
   spooled(results: number): void
+  /** So many outcomes are known to be unknown, at whatever gateway they came about. */
+  unknown(records: number): void
   store(verb: StoreVerb, ms: number, failed: boolean): void
 }

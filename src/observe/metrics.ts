@@ -55,6 +55,8 @@ function families(isShown: (labels: Labels) => boolean) {
     reloadFailed: gauge('config_reload_failed', '1 while the configuration as it was read last is not the one that is applied'),
     configHash: gauge('config_hash', 'The version of the configuration that is applied, as a number'),
     configApplied: gauge('config_applied_timestamp_seconds', 'When it was applied'),
+    storms: counter('retry_storms_total', 'Fingerprints that were asked for again and again'),
+    unknown: gauge('unknown_records', 'Records in the store whose outcome is unknown, as far as this gateway knows'),
     overhead: new HistogramFamily(
       { name: 'oncegate_overhead_seconds', help: 'What guarded requests took besides the upstream, with the store' },
       SHORT,
@@ -91,6 +93,7 @@ export class GatewayMetrics implements Metrics {
   readonly #staleSettles: Cell
   readonly #leasesLost: Cell
   readonly #spooled: Cell
+  readonly #unknown: Cell
   readonly #store: Record<StoreVerb, Durations>
   readonly #storeErrors: Record<StoreVerb, Cell>
 
@@ -111,6 +114,7 @@ export class GatewayMetrics implements Metrics {
     this.#staleSettles = all.staleSettles.add()
     this.#leasesLost = all.leasesLost.add()
     this.#spooled = all.spooled.add()
+    this.#unknown = all.unknown.add()
     this.#store = keyed(STORE_VERBS, (verb) => all.store.add({ verb }))
     this.#storeErrors = keyed(STORE_VERBS, (verb) => all.storeErrors.add({ verb }))
   }
@@ -176,6 +180,10 @@ export class GatewayMetrics implements Metrics {
     this.#spooled.value = results
   }
 
+  unknown(records: number): void {
+    this.#unknown.value = records
+  }
+
   store(verb: StoreVerb, ms: number, failed: boolean): void {
     this.#store[verb].observe(ms)
     if (failed) this.#storeErrors[verb].value++
@@ -200,6 +208,7 @@ class RuleSeries implements RuleMetrics {
   /** When each began (`performance.now()`), the oldest first. */
   readonly #running = new Map<string, number>()
   readonly #ended: Record<SettledStatus, Cell>
+  readonly #storms: Cell
   readonly #overhead: Durations
   readonly #upstream: Durations
 
@@ -214,6 +223,7 @@ class RuleSeries implements RuleMetrics {
     all.inFlight.watch(() => this.#running.size, { rule })
     all.overdue.watch(() => this.#runningLongerThan(this.#timeoutMs), { rule })
     this.#ended = keyed(SETTLED, (result) => all.executions.add({ rule, result }))
+    this.#storms = all.storms.add({ rule })
     this.#overhead = all.overhead.add({ rule })
     this.#upstream = all.upstream.add({ rule })
   }
@@ -255,6 +265,10 @@ class RuleSeries implements RuleMetrics {
   ended(result: SettledStatus, executionId: string): void {
     this.#running.delete(executionId)
     this.#ended[result].value++
+  }
+
+  storm(): void {
+    this.#storms.value++
   }
 
   overhead(ms: number): void {

@@ -22,6 +22,7 @@ export interface Witness {
   acquired(request: AcquireRequest, claim: Claim): void
   /** It was taken. */
   settled(request: SettleRequest): void
+  removed(name: ExecutionName): void
 }
 
 export interface MeasuredBy {
@@ -78,7 +79,8 @@ export class MeasuredStore implements Store {
   }
 
   remove(request: ExecutionName): Promise<SettleResult> {
-    return this.#timed('remove', performance.now(), this.#store.remove(request))
+    const call = this.#store.remove(request)
+    return this.#timed('remove', performance.now(), call, (result) => result === 'ok' && this.#witness.removed(request))
   }
 
   readResponse(fingerprint: string): Promise<KeptResponse | undefined> {

@@ -27,6 +27,7 @@ t.test('without a file the built-in rule guards what carries an Idempotency-Key'
     cors: undefined,
     trustProxy: undefined,
     tls: undefined,
+    retryStorm: { uses: 3, within: 300_000 },
     shutdownGrace: 30_000,
     rollout: 300_000,
     previous: [],
