@@ -54,10 +54,15 @@ export async function gatewayProcess(options: ProcessOptions): Promise<GatewayPr
     file,
     `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nupstream: ${upstream}\nstore: ${store}\n${top}\n${spoolSetting(top)}\nrules:\n${rules}\n`,
   )
+  // As long as the gateway runs: it looks at its file.
+  const gone = () => rm(directory, { recursive: true, force: true })
   try {
-    return await startedProcess(['--config', file], options.env, options.nodeOptions)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
+    const gateway = await startedProcess(['--config', file], options.env, options.nodeOptions)
+    void gateway.ended.then(gone)
+    return gateway
+  } catch (error) {
+    await gone()
+    throw error
   }
 }
 
