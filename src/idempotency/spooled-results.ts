@@ -21,6 +21,11 @@ export interface SpooledResultsOptions {
 
 type Named = Pick<Operation, 'fingerprint' | 'aliases'>
 
+interface Waiting {
+  readonly fingerprint: string
+  readonly tell: (ending: SettleResult) => void
+}
+
 /** `gone`: another process that shares the spool was faster. */
 type Ending = SettleResult | 'gone'
 
@@ -32,7 +37,7 @@ export class SpooledResults {
   /** One attempt at a time for each. */
   readonly #underWay = new Map<string, Promise<Ending>>()
   /** Executions whose clients wait for the store. */
-  readonly #waiting = new Map<string, (ending: SettleResult) => void>()
+  readonly #waiting = new Map<string, Waiting>()
   /** Where a look begins, so that one result that the store never takes does not hold up the others. */
   #after = ''
   #looking: Promise<void> = Promise.resolve()
@@ -85,10 +90,8 @@ export class SpooledResults {
   async whenSettled({ fingerprint, executionId }: ExecutionName, limitMs: number): Promise<SettleResult | 'unsettled'> {
     let timer: NodeJS.Timeout | undefined
     const ending = new Promise<SettleResult | 'unsettled'>((resolve) => {
-      this.#waiting.set(executionId, resolve)
+      this.#waiting.set(executionId, { fingerprint, tell: resolve })
       timer = setTimeout(() => resolve('unsettled'), limitMs)
-      // Another process may have been faster, and knows how it ended.
-      if (this.#spool?.heldFor([fingerprint]).includes(executionId) !== true) resolve('unsettled')
     })
     try {
       return await ending
@@ -120,6 +123,7 @@ export class SpooledResults {
     const spool = this.#spool!
     await spool.look()
     this.#count()
+    await this.#tellOfOthers(spool)
     for (;;) {
       const some = spool.oldest(BATCH, this.#after)
       const [first, ...others] = some
@@ -135,6 +139,20 @@ export class SpooledResults {
       }
       await Promise.all(Array.from({ length: AT_ONCE }, lane))
       this.#count()
+    }
+  }
+
+  /** Another process that shares the spool may have been faster: the record says how it ended. */
+  async #tellOfOthers(spool: Spool): Promise<void> {
+    for (const [executionId, { fingerprint, tell }] of [...this.#waiting]) {
+      if (this.#underWay.has(executionId) || spool.get(executionId) !== undefined) continue
+      try {
+        const record = await this.#store.read(fingerprint)
+        const stored = record?.executionId === executionId && (record.status === 'completed' || record.status === 'failed')
+        tell(stored ? 'ok' : 'stale')
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+      }
     }
   }
 
@@ -163,7 +181,7 @@ export class SpooledResults {
     const { settle, unsure, rule } = result
     const whole = unsure === undefined || (await this.#store.append(unsure)) === 'ok'
     const ending = await this.#store.settle(whole ? settle : withoutBody(settle))
-    this.#waiting.get(executionId)?.(ending)
+    this.#waiting.get(executionId)?.tell(ending)
     await this.#spool?.remove(executionId)
     this.#count()
     this.#metrics.settled(settle.to, ending)
