@@ -74,8 +74,8 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
   t.test('G5, G11: under each name other digests may have to agree', async (t) => {
     const first = acquireOf(newFingerprint(), { digest: 'as it was computed' })
     const later = (more: Partial<ReturnType<typeof acquireOf>> = {}) =>
-      acquireOf(newFingerprint(), {
-        aliases: [newFingerprint(), first.fingerprint],
+      acquireOf(newFingerprint(first.fingerprint), {
+        aliases: [newFingerprint(first.fingerprint), first.fingerprint],
         digest: 'as it is computed',
         digests: [['as it is computed'], [''], ['another', first.digest]],
         ...more,
@@ -94,7 +94,7 @@ async function oneRecord(t: Test, store: Store, peer: Store): Promise<void> {
     t.same(decided(await store.acquire({ ...first, executionId: newExecutionId() })), { kind: 'in_flight', on }, 'its digest stays its own')
     const own = acquireOf(on, { digest: 'as it is computed', digests: [['as it is computed', first.digest]] })
     t.same(decided(await peer.acquire(own)), { kind: 'in_flight', on }, 'under its own name, too')
-    const fresh = later({ aliases: [newFingerprint(), newFingerprint()], digests: [['as it is computed', first.digest], [''], ['']] })
+    const fresh = later({ aliases: [newFingerprint(on), newFingerprint(on)], digests: [['as it is computed', first.digest], [''], ['']] })
     t.same(decided(await store.acquire(fresh)), { kind: 'acquired', on: fresh.fingerprint })
     t.same(decided(await peer.acquire(acquireOf(fresh.fingerprint, { digest: fresh.digest }))), {
       kind: 'in_flight',
