@@ -144,7 +144,7 @@ export class SpooledResults {
 
   /** Another process that shares the spool may have been faster: the record says how it ended. */
   async #tellOfOthers(spool: Spool): Promise<void> {
-    for (const [executionId, { fingerprint, tell }] of [...this.#waiting]) {
+    for (const [executionId, { fingerprint, tell }] of this.#waiting) {
       if (this.#underWay.has(executionId) || spool.get(executionId) !== undefined) continue
       try {
         const record = await this.#store.read(fingerprint)
