@@ -147,3 +147,29 @@ t.test('more runs than there is room for: each is completed, at worst without it
   t.ok(warnings.some((message) => /without their bodies/.test(message)))
   t.ok(fileBytes() <= 4 * MIB, `${fileBytes()} bytes`)
 })
+
+t.test('whatever is kept counts as used: records, names, groups and what tells of their end', async (t) => {
+  const { openEnvironment } = await import('../../src/stores/lmdb/environment.ts')
+  const directory = mkdtempSync(join(tmpdir(), 'oncegate-lmdb.'))
+  const environment = openEnvironment(directory)
+  t.teardown(async () => {
+    await environment.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const text = 'x'.repeat(100)
+  const writes: Record<string, (n: number) => Promise<boolean>> = {
+    bodies: (n) => environment.bodies.put(`${n}`, Buffer.from(text)),
+    pieces: (n) => environment.pieces.put([text, n], Buffer.from(text)),
+    expiry: (n) => environment.expiry.put([n, text], null),
+    names: (n) => environment.names.put(`${n}`, text),
+    groups: (n) => environment.groups.put(`${text}${n}`, {} as never),
+  }
+  for (const [kind, write] of Object.entries(writes)) {
+    const before = environment.size().usedBytes
+    await environment.transaction(() => {
+      for (let n = 0; n < 1000; n++) void write(n)
+    })
+    environment.refresh()
+    t.ok(environment.size().usedBytes - before >= 100_000, kind)
+  }
+})

@@ -62,17 +62,19 @@ export function openEnvironment(directory: string): Environment {
   const bodies = root.openDB<Buffer, string>('bodies', { encoding: 'binary' })
   const pieces = root.openDB<Buffer, [string, number]>('pieces', { encoding: 'binary' })
   const expiry = root.openDB<null, [number, string]>('expiry', { encoding: 'ordered-binary' })
+  const groups = root.openDB<Group, string>('groups', { encoding: 'msgpack' })
+  const names = root.openDB<string, string>('names', { encoding: 'string' })
   return {
     records,
     bodies,
     pieces,
     expiry,
-    groups: root.openDB<Group, string>('groups', { encoding: 'msgpack' }),
-    names: root.openDB<string, string>('names', { encoding: 'string' }),
+    groups,
+    names,
     meta: root.openDB<string, string>('meta', { encoding: 'string' }),
     dataFile: join(directory, 'data.mdb'),
     transaction: (action) => commit(root, action),
-    size: () => sizeOf([records, bodies, pieces, expiry]),
+    size: () => sizeOf([records, bodies, pieces, expiry, groups, names]),
     refresh: () => root.resetReadTxn(),
     close: () => root.close(),
   }
