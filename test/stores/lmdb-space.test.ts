@@ -41,10 +41,11 @@ t.test(
     const limit = 16
     const { store, fileBytes } = await limited(t, limit)
     const short = { leaseMs: 300, ttlMs: 300 }
-    let [written, refused, kept, largest, wrong] = [0, 0, 0, 0, 0]
+    let [written, refused, kept, largest, wrong, mixed] = [0, 0, 0, 0, 0, 0]
     const endsAt = Date.now() + 60_000
     const lane = async (): Promise<void> => {
       while (written < 15 * limit * MIB && Date.now() < endsAt) {
+        const began = Date.now()
         const request = await granted(store, short)
         if (request === undefined) {
           refused++
@@ -56,14 +57,15 @@ t.test(
         if (written % 3 === 0) await store.append({ ...request, offset: 0, chunk: response.body.subarray(0, logged), head: HEAD })
         const inLog = written % 3 === 0 ? { logged, response: { ...response, body: response.body.subarray(logged) } } : { response }
         written += response.body.length
-        if ((await store.settle(settleOf(request, 'completed', inLog))) !== 'ok') wrong++
+        // On a machine that has no time its record may have expired before it was settled.
+        if ((await store.settle(settleOf(request, 'completed', inLog))) !== 'ok' && Date.now() - began < short.leaseMs) wrong++
         const found = await store.readResponse(request.fingerprint)
         // Its ttl may be over by now.
         if (found?.head.bodyStored === true) {
           const body = await bodyOf(store, request, found).catch(() => undefined)
           if (body === undefined) continue
           kept++
-          if (!body.equals(response.body)) wrong++
+          if (!body.equals(response.body)) mixed++
         }
         largest = Math.max(largest, fileBytes())
       }
@@ -73,7 +75,8 @@ t.test(
       `${(written / MIB).toFixed(0)} MiB written, ${kept} results read back, ${refused} refusals; the file had ${(largest / MIB).toFixed(1)} MiB at most`,
     )
     t.ok(written >= 15 * limit * MIB, 'it went on')
-    t.equal(wrong, 0)
+    t.equal(wrong, 0, 'every settling was taken')
+    t.equal(mixed, 0, 'every body is its own')
     t.ok(kept > 100)
     t.ok(refused > 0, 'it came to its limit')
     t.ok(largest <= limit * MIB, `${largest} bytes`)
