@@ -1,5 +1,4 @@
 // Composition root: the only file that knows every part.
-import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from './observe/log.ts'
 import { requestLog } from './observe/request-log.ts'
@@ -12,7 +11,6 @@ import { Reloader, type Reloaded } from './config/reloader.ts'
 import { shownConfig } from './config/shown-config.ts'
 import type { Rule } from './fingerprint/compile-rule.ts'
 import { countSources, partsWithChoice } from './fingerprint/count-sources.ts'
-import { deriveKeys, type FingerprintKeys } from './fingerprint/keys.ts'
 import { MOST_VERSIONS, RuleHistory } from './fingerprint/rule-history.ts'
 import { compileRuleSet, type RuleSet } from './fingerprint/rule-set.ts'
 import { loadStepTools } from './fingerprint/steps/tools.ts'
@@ -30,6 +28,7 @@ import { Limits } from './idempotency/limits.ts'
 import { LiveExecutions } from './idempotency/live-executions.ts'
 import { SpooledResults } from './idempotency/spooled-results.ts'
 import { RetryStorms } from './idempotency/retry-storms.ts'
+import { SecretKeys } from './idempotency/secret-keys.ts'
 import { TakeBacks } from './idempotency/take-backs.ts'
 import { faultLog } from './stores/fault-log.ts'
 import { MeasuredStore } from './stores/measured-store.ts'
@@ -144,6 +143,14 @@ export async function startGateway(started: StartedWith, log: Log, { open = open
       shown: () => shownConfig(reloader.config, reloader.variables),
       versions: () => ({ others: versions.others.length, claimedAnewInMs: versions.claimedAnewInMs() }),
       reload: (trigger) => reloader.reload(trigger),
+    },
+    overview: {
+      rules: () => versions.current.rules.map((rule) => rule.config),
+      requests: (rule) => metrics.requestsOf(rule),
+      live,
+      durations,
+      census,
+      storms: shared.storms,
     },
     token: config.adminToken,
   })
@@ -275,42 +282,6 @@ async function listen(setting: 'admin' | 'listen', server: { listen(at: Address)
   }
 }
 
-/** The keys, as soon as the store (or the configuration) has given the secret. */
-class SecretKeys {
-  keys: FingerprintKeys | undefined
-  readonly #store: Store
-  #stopped = false
-
-  constructor(store: Store, configured: string) {
-    this.#store = store
-    if (configured !== '') this.keys = deriveKeys(configured)
-  }
-
-  /** Asks the store once; while it is out of reach, asking goes on in the background. */
-  async tryOnce(): Promise<void> {
-    if (this.keys !== undefined || (await this.#ask())) return
-    void this.#askUntilKnown()
-  }
-
-  stop(): void {
-    this.#stopped = true
-  }
-
-  async #askUntilKnown(): Promise<void> {
-    while (!this.#stopped && !(await this.#ask())) await pause(ASK_AGAIN_MS, undefined, { ref: false })
-  }
-
-  async #ask(): Promise<boolean> {
-    try {
-      this.keys = deriveKeys(await this.#store.secret(randomBytes(32).toString('base64url')))
-      return true
-    } catch {
-      return false
-    }
-  }
-}
-
-const ASK_AGAIN_MS = 250
 /** So long the end may wait for a collector of traces. */
 const FLUSH_TRACES_MS = 1000
 

@@ -3,8 +3,10 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { problem, type Problem } from '../model/problems.ts'
 import { addConfigRoutes, type ConfigRoutes, versionSummary } from './config-routes.ts'
 import { adminGuard } from './guard.ts'
+import { addConsoleRoutes } from './console-routes.ts'
 import { addFindRoutes } from './find-routes.ts'
 import { addListRoutes } from './list-routes.ts'
+import { addOverviewRoute, type Overview } from './overview-route.ts'
 import type { RecordsRoutes } from './records-context.ts'
 import { addRecordsRoutes } from './records-routes.ts'
 import { sendProblem } from './send-problem.ts'
@@ -25,6 +27,7 @@ export interface AdminOptions {
   readonly measures: Measures
   readonly records: Omit<RecordsRoutes, 'credential'>
   readonly config: ConfigRoutes
+  readonly overview: Overview
   /** Empty: none is asked for. */
   readonly token: string
 }
@@ -33,7 +36,7 @@ export interface AdminOptions {
 const BODY_SHARE = 1.4
 const BODY_MARGIN = 65_536
 
-export function createAdminServer({ health, measures, records, config, token }: AdminOptions): FastifyInstance {
+export function createAdminServer({ health, measures, records, config, overview, token }: AdminOptions): FastifyInstance {
   const largest = Math.max(0, ...[...records.rules.values()].map(({ config }) => config.maxResult))
   const app = fastify({ logger: false, bodyLimit: Math.ceil(largest * BODY_SHARE) + BODY_MARGIN })
   app.addHook(
@@ -55,6 +58,8 @@ export function createAdminServer({ health, measures, records, config, token }: 
   const routes: RecordsRoutes = { ...records, credential: token === '' ? 'none' : 'adminToken' }
   addListRoutes(app, routes)
   addFindRoutes(app, routes)
+  addOverviewRoute(app, overview)
+  addConsoleRoutes(app)
   addRecordsRoutes(app, routes)
   return app
 }

@@ -2,16 +2,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problem, type Problem } from '../model/problems.ts'
+import { isConsolePage } from './console-routes.ts'
 import { sendProblem } from './send-problem.ts'
 
-/** Orchestrators ask for these without credentials. */
+/** Orchestrators ask for these without credentials; a browser gets the console's page before it can show any. */
 const OPEN = new Set(['/healthz', '/readyz'])
 
 /** An `onRequest` hook. `token`: empty where none is asked for. */
 export function adminGuard(token: string, onRefused: (request: FastifyRequest, problem: Problem) => void) {
   const expected = digest(token)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    if (OPEN.has(request.url.split('?', 1)[0]!)) return undefined
+    const path = request.url.split('?', 1)[0]!
+    if (OPEN.has(path) || (request.method === 'GET' && isConsolePage(path))) return undefined
     const refusal = refuse(request, token === '' ? undefined : expected)
     if (refusal === undefined) return undefined
     onRefused(request, refusal)

@@ -156,6 +156,12 @@ export class GatewayMetrics implements Metrics {
     cell.value++
   }
 
+  /** What has become of the rule's requests so far. */
+  requestsOf(rule: string): Record<string, number> {
+    const cells = Object.entries(this.#requests.get(rule) ?? {})
+    return Object.fromEntries(cells.map(([outcome, { value }]) => [outcome, value]).filter(([, value]) => value !== 0))
+  }
+
   rule(name: string): RuleMetrics {
     return this.#rules.get(name)!
   }
