@@ -47,6 +47,11 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   pino: ['observe/'],
   'prom-client': ['observe/'],
   '@opentelemetry/': ['observe/'],
+  // The browser's, which the console hands out.
+  preact: ['admin/console/'],
+  '@preact/': ['admin/console/'],
+  htm: ['admin/console/'],
+  uplot: ['admin/console/'],
   commander: ['cli/', 'main.ts'],
 }
 
