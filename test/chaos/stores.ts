@@ -129,8 +129,12 @@ const lmdb: ChaosStore = {
   },
 }
 
-/** No link stands between: the gateways learn from the servers where they are. */
-function onReplicas(start: () => Promise<ReplicatedRedis>): ChaosStore {
+/**
+ * No link stands between: the gateways learn from the servers where they are. `replicasAck` is the number of a master's replicas: a
+ * master that was stopped and goes on in the middle of its replacement may still have those that the new one has not reached yet, and
+ * what they alone have is lost.
+ */
+function onReplicas(start: () => Promise<ReplicatedRedis>, replicasAck: number): ChaosStore {
   return {
     faultKinds: [
       ...GATEWAY_FAULTS,
@@ -140,7 +144,7 @@ function onReplicas(start: () => Promise<ReplicatedRedis>): ChaosStore {
     ],
     async open(stage) {
       const servers = await start()
-      const gateways = await startAll(stage, () => servers.url, 'replicasAck: 1')
+      const gateways = await startAll(stage, () => servers.url, `replicasAck: ${replicasAck}`)
       // One after the other: with two masters lost at once nobody could agree on anything.
       let turn: Promise<void> = Promise.resolve()
       return scene(stage, gateways, {
@@ -172,8 +176,8 @@ async function injectReplicated({ kind, at, ms }: PlannedFault, servers: Replica
   await servers.settled(name)
 }
 
-const sentinel = onReplicas(startSentinel)
-const cluster = onReplicas(startCluster)
+const sentinel = onReplicas(startSentinel, 2)
+const cluster = onReplicas(startCluster, 1)
 
 export const CHAOS_STORES: Readonly<Record<string, ChaosStore>> = { redis, lmdb, postgres, sentinel, cluster }
 
